@@ -5,6 +5,7 @@
 import { sql } from 'kysely'
 import type { Queries } from './database/database.ts'
 import type { Tables } from './database/tables.ts'
+import { fromTime } from './database/times.ts'
 import type { Log } from './operations/log.ts'
 
 interface OutboxNeeds<Item> {
@@ -91,18 +92,13 @@ const mostCounted = 10_000
 /** For a table whose rows are attempted at `attempt_after`, or leased until then. */
 export async function outboxSize(queries: Queries, table: keyof Tables, now: Date): Promise<OutboxSize> {
   const isDue = sql`is_leased = 0 and attempt_after <= ${now.getTime()}`
-  const { rows } = await sql<{ waiting: number | string; due: number | string; oldest: number | string | null }>`
+  const { rows } = await sql<{ waiting: number; due: number; oldest: number | null }>`
     select count(*) as waiting, count(case when ${isDue} then 1 end) as due,
       min(case when ${isDue} then attempt_after end) as oldest
     from (
       select is_leased, attempt_after from ${sql.table(table)}
       where attempt_after is not null order by attempt_after limit ${mostCounted}
     ) waiting`.execute(queries)
-  const [row] = rows
-  const oldest = row?.oldest ?? null
-  return {
-    waiting: Number(row?.waiting ?? 0),
-    due: Number(row?.due ?? 0),
-    oldestDueAt: oldest === null ? null : new Date(Number(oldest)),
-  }
+  const [{ waiting, due, oldest } = { waiting: 0, due: 0, oldest: null }] = rows
+  return { waiting, due, oldestDueAt: fromTime(oldest) }
 }

@@ -11,16 +11,9 @@ export type Sync = (fd: number) => Promise<void>
 
 export const syncData: Sync = promisify(fdatasync)
 
-export interface WalSync {
-  /** Resolves once everything committed so far is on disk. */
-  durable: () => Promise<void>
-  /** Throws after an fsync has failed: the kernel may drop pages that it could not write and report success the next time. */
-  assertSound: () => void
-  /** Syncs first: everything committed so far is on disk. */
-  close: () => void
-}
+export type WalSync = ReturnType<typeof openWalSync>
 
-export function openWalSync(log: string, sync: Sync, syncAtOnce: (fd: number) => void = fdatasyncSync): WalSync {
+export function openWalSync(log: string, sync: Sync, syncAtOnce: (fd: number) => void = fdatasyncSync) {
   const fd = openSync(log, 'r')
   let failure: WalNotSynced | undefined
   let isClosed = false
@@ -32,6 +25,7 @@ export function openWalSync(log: string, sync: Sync, syncAtOnce: (fd: number) =>
     throw (failure ??= new WalNotSynced(error))
   }
   return {
+    /** Resolves once everything committed so far is on disk. */
     durable: coalesce(async () => {
       assertSound()
       if (isClosed) return
@@ -39,7 +33,9 @@ export function openWalSync(log: string, sync: Sync, syncAtOnce: (fd: number) =>
       running = syncing.catch(() => undefined)
       await syncing
     }),
+    /** Throws after an fsync has failed: the kernel may drop pages that it could not write and report success the next time. */
     assertSound,
+    /** Syncs first: everything committed so far is on disk. */
     close: () => {
       isClosed = true
       syncAtOnce(fd)

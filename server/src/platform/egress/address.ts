@@ -47,13 +47,14 @@ export function parseRange(text: string): Range | undefined {
 export function judgeAddress(text: string): string | undefined {
   const address = parseAddress(text)
   if (!address) return 'no plain address'
-  const isIn = (range: string) => contains(known(range), address)
-  if (address.family === 6 && !isIn('2000::/3')) return 'not global unicast'
-  return Object.entries(notPublic).find(([, ranges]) => ranges.some(isIn))?.[0]
+  if (address.family === 6 && !contains(globalUnicast, address)) return 'not global unicast'
+  return notPublic.find(({ ranges }) => ranges.some((range) => contains(range, address)))?.reason
 }
 
+const globalUnicast = known('2000::/3')
+
 /** From the special-purpose registries of IANA (RFC 6890 and its updates), as of 2026. */
-const notPublic: Record<string, string[]> = {
+const notPublic = Object.entries({
   'this network': ['0.0.0.0/8'],
   private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
   'shared by carriers': ['100.64.0.0/10'],
@@ -67,14 +68,11 @@ const notPublic: Record<string, string[]> = {
   benchmarking: ['198.18.0.0/15'],
   multicast: ['224.0.0.0/4'],
   reserved: ['240.0.0.0/4'],
-}
-
-const parsed = new Map<string, Range>()
+}).map(([reason, ranges]) => ({ reason, ranges: ranges.map(known) }))
 
 function known(text: string): Range {
-  const range = parsed.get(text) ?? parseRange(text)
+  const range = parseRange(text)
   if (!range) throw new Error(`${text} is no range`)
-  parsed.set(text, range)
   return range
 }
 
@@ -83,12 +81,8 @@ function ipv4Bits(text: string): bigint {
 }
 
 function ipv6Bits(text: string): bigint {
-  // An IPv4 tail (::ffff:10.0.0.1) takes the place of the last two groups.
-  const tailFrom = text.lastIndexOf(':') + 1
-  const [start, tail] = [text.slice(0, tailFrom), text.slice(tailFrom)]
-  const low = tail.includes('.') ? ipv4Bits(tail) : undefined
-  const groups = low === undefined ? text : `${start}${(low >> 16n).toString(16)}:${(low & 0xffffn).toString(16)}`
-  const [left = '', right] = groups.split('::')
+  // The URL parser writes an IPv4 tail (::ffff:10.0.0.1) as two groups.
+  const [left = '', right] = new URL(`https://[${text}]`).hostname.slice(1, -1).split('::')
   const list = (part: string) => (part === '' ? [] : part.split(':'))
   const gap = right === undefined ? 0 : 8 - list(left).length - list(right).length
   const all = [...list(left), ...Array.from({ length: gap }, () => '0'), ...list(right ?? '')]

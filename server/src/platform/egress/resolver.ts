@@ -72,7 +72,8 @@ function askNameServers(resolver: Resolver, searchDomains: readonly string[]): (
     try {
       return await ask(name)
     } catch (error) {
-      for (const domain of isAbsent(error) ? searchDomains : []) {
+      const isAbsent = ['ENOTFOUND', 'ENODATA'].includes(codeOf(error))
+      for (const domain of isAbsent ? searchDomains : []) {
         const addresses = await ask(`${name}.${domain}`).catch(() => [])
         if (addresses.length > 0) return addresses
       }
@@ -97,10 +98,6 @@ function askNameServers(resolver: Resolver, searchDomains: readonly string[]): (
 /** RFC 6761: always this machine. */
 function isLocalhost(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
-}
-
-function isAbsent(error: unknown): boolean {
-  return ['ENOTFOUND', 'ENODATA'].includes(codeOf(error))
 }
 
 /** Caches what was read from a file until the file changes. */

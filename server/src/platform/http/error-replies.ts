@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import { errorKinds } from '@sallyport/protocol/errors'
 import type { ErrorCode } from '@sallyport/protocol/errors'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
+import { Pointer } from 'typebox/value'
 import { Busy } from '../limits/semaphore.ts'
 import { isUnavailable } from '../database/failures.ts'
 import { ServiceError } from '../errors.ts'
@@ -148,7 +149,7 @@ function notEmpty({ limit }: Params): string | undefined {
 
 function fromValidation(first: FastifySchemaValidationError, context: string): ServiceError {
   const { keyword, instancePath, schemaPath, params, message } = first as typeof first & { params: Params }
-  const path = instancePath.split('/').slice(1).map(unescapePointer)
+  const path = Pointer.Indices(instancePath)
   const inner = (names: unknown) => [...path, String((names as string[])[0])].join('.')
   if (keyword === 'required') {
     const field = inner(params['requiredProperties'])
@@ -159,10 +160,6 @@ function fromValidation(first: FastifySchemaValidationError, context: string): S
   // The member's name is the caller's text, so the log gets the schema path instead.
   const detail = `${context}: ${keyword} at ${schemaPath}`
   return new ServiceError('invalid_field', { field, message: `"${clip(field)}" ${fault}.`, detail })
-}
-
-function unescapePointer(part: string): string {
-  return part.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 /** Shortens member names, which the caller chose. */

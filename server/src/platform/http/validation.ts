@@ -5,7 +5,7 @@
 import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
 import type { FastifySchemaValidationError } from 'fastify'
 import type { TSchema } from 'typebox'
-import { Value } from 'typebox/value'
+import { Pointer, Value } from 'typebox/value'
 import { memoizeByObject } from '../cache/memoize.ts'
 
 /** The parts of a JSON schema that are read here. */
@@ -62,10 +62,7 @@ const optionalMembers = memoizeByObject(({ properties = {}, required = [] }: Obj
 /** Adds the schema's examples, for a message that people understand better than a regular expression. */
 function withExamples(schema: object, error: FastifySchemaValidationError): FastifySchemaValidationError {
   if (error.keyword !== 'pattern') return error
-  let place: unknown = schema
-  for (const step of error.schemaPath.split('/').slice(1))
-    place = (place as Record<string, unknown> | undefined)?.[step]
-  const { examples } = (place ?? {}) as { examples?: string[] }
+  const { examples } = (Pointer.Get(schema, error.schemaPath.slice(1)) ?? {}) as { examples?: string[] }
   return { ...error, params: { ...error.params, ...(examples && { examples }) } }
 }
 

@@ -1,14 +1,3 @@
-/** A counting semaphore with a queue: urgent callers come first, otherwise it is first come, first served. */
-export interface Semaphore {
-  /**
-   * Resolves to a function that releases the place; calling it again has no effect. Rejects with `Busy` if the queue is full
-   * or the wait too long, and with the signal's reason when that is aborted.
-   */
-  acquire: (options?: { isUrgent?: boolean; signal?: AbortSignal }) => Promise<() => void>
-  taken: () => number
-  waiting: () => number
-}
-
 export interface QueueLimits {
   maxWaiting?: number
   maxWaitMs?: number
@@ -22,7 +11,8 @@ export class Busy extends Error {
   }
 }
 
-export function createSemaphore(places: number, { maxWaiting = Infinity, maxWaitMs }: QueueLimits = {}): Semaphore {
+/** A counting semaphore with a queue: urgent callers come first, otherwise it is first come, first served. */
+export function createSemaphore(places: number, { maxWaiting = Infinity, maxWaitMs }: QueueLimits = {}) {
   let taken = 0
   const urgent: (() => void)[] = []
   const others: (() => void)[] = []
@@ -67,7 +57,11 @@ export function createSemaphore(places: number, { maxWaiting = Infinity, maxWait
     })
 
   return {
-    acquire: async ({ isUrgent = false, signal } = {}) => {
+    /**
+     * Resolves to a function that releases the place; calling it again has no effect. Rejects with `Busy` if the queue is
+     * full or the wait too long, and with the signal's reason when that is aborted.
+     */
+    acquire: async ({ isUrgent = false, signal }: { isUrgent?: boolean; signal?: AbortSignal } = {}) => {
       if (taken < places) taken++
       else if (waiting() >= maxWaiting) throw new Busy()
       else await wait(isUrgent ? urgent : others, signal)

@@ -90,14 +90,6 @@ function withoutStacks(error: ErrorDescription): ErrorDescription {
   return { ...error, stack: undefined, ...(cause && { cause: withoutStacks(cause) }) }
 }
 
-const levelWords: Record<string, string> = {
-  debug: 'debug ',
-  info: '',
-  warn: 'warning ',
-  error: 'error ',
-  fatal: 'fatal ',
-}
-
 /** For people: the message, then members that it doesn't mention already. */
 function asText(line: string): string {
   const { level, time, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown> & {
@@ -109,7 +101,8 @@ function asText(line: string): string {
   const members = Object.entries(rest)
     .filter(([, value]) => !said.includes(String(value)))
     .map(([name, value]) => `${name}=${String(value)}`)
-  const words = [time.slice(11, 23), `${levelWords[level] ?? ''}${String(msg)}`, ...members]
+  const levelWord = level === 'info' ? '' : level === 'warn' ? 'warning ' : `${level} `
+  const words = [time.slice(11, 23), `${levelWord}${String(msg)}`, ...members]
   return `${words.join('  ')}\n${stacks(err)}`
 }
 

@@ -1,23 +1,24 @@
 /** Parses a browser's PushSubscription from JSON. Nothing in it is trusted. */
 import { createPublicKey } from 'node:crypto'
+import { Type, type Static } from 'typebox'
+import { Value } from 'typebox/value'
 import type { Secret } from '../secret.ts'
-
-export interface Subscription {
-  endpoint: string
-  keys: { p256dh: string; auth: string }
-}
 
 const maxTextLength = 4096
 
+const form = Type.Object({
+  endpoint: Type.String(),
+  keys: Type.Object({ p256dh: Type.String(), auth: Type.String() }),
+})
+
 /** Undefined if it is invalid. The endpoint's address is not checked here. */
-export function subscriptionOf(token: Secret): Subscription | undefined {
+export function subscriptionOf(token: Secret): Static<typeof form> | undefined {
   if (token.length > maxTextLength) return undefined
   const value = parsed(token.reveal())
-  if (!isObject(value) || typeof value['endpoint'] !== 'string' || !isObject(value['keys'])) return undefined
-  const { p256dh, auth } = value['keys']
-  if (!URL.canParse(value['endpoint']) || typeof p256dh !== 'string' || typeof auth !== 'string') return undefined
-  if (!isPoint(bytesOf(p256dh)) || bytesOf(auth)?.length !== 16) return undefined
-  return { endpoint: value['endpoint'], keys: { p256dh, auth } }
+  if (!Value.Check(form, value) || !URL.canParse(value.endpoint)) return undefined
+  const { endpoint, keys } = value
+  if (!isPoint(bytesOf(keys.p256dh)) || bytesOf(keys.auth)?.length !== 16) return undefined
+  return { endpoint, keys: { p256dh: keys.p256dh, auth: keys.auth } }
 }
 
 function parsed(text: string): unknown {
@@ -26,10 +27,6 @@ function parsed(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }
 
 /** Strictly base64url without padding: Buffer would ignore invalid characters. */
