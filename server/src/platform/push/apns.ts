@@ -61,7 +61,7 @@ export function createApns({ egress, clock }: { egress: Egress; clock: Clock }, 
     return { answer, reason, isGone: answer.status === 410 || (answer.status === 400 && deadTokens.has(reason)) }
   }
 
-  return createSender<'apns'>(clock, async (target, notification) => {
+  return createSender<ApnsTarget>(clock, async (target, notification) => {
     const payload = payloadOf(notification)
     if (Buffer.byteLength(payload) > maxPayloadBytes) {
       throw new PushFailed({ kind: 'refused', reason: 'payload_too_large' })

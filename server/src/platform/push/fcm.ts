@@ -5,7 +5,7 @@ import type { Egress } from '../egress/egress.ts'
 import { Secret } from '../secret.ts'
 import { collapseIdOf, commonOutcome, createSender, jsonOf, jwtTime } from './push-service.ts'
 import { PushFailed, reasonOf, secondsLeft, signJwt } from './push-service.ts'
-import type { Notification } from './push-service.ts'
+import type { Notification, PushTarget } from './push-service.ts'
 
 export interface FcmAccount {
   projectId: string
@@ -70,7 +70,7 @@ export function createFcm({ egress, clock }: { egress: Egress; clock: Clock }, a
     return { answer, error: body?.error }
   }
 
-  return createSender<'fcm'>(clock, async (target, notification) => {
+  return createSender<Extract<PushTarget, { service: 'fcm' }>>(clock, async (target, notification) => {
     const message = messageOf(target.token, notification, clock())
     const token = await accessToken()
     let result = await attempt(message, token)

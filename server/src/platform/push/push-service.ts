@@ -51,13 +51,13 @@ interface Answer {
 }
 
 /** Turns what a service answers, and every failure, into an outcome. */
-export function createSender<Service extends PushTarget['service']>(
+export function createSender<Target extends PushTarget>(
   clock: Clock,
-  send: (target: Extract<PushTarget, { service: Service }>, notification: Notification) => Promise<Answer>,
-) {
-  return async (...sent: Parameters<typeof send>): Promise<PushOutcome> => {
+  send: (target: Target, notification: Notification) => Promise<Answer>,
+): (target: Target, notification: Notification) => Promise<PushOutcome> {
+  return async (target, notification) => {
     try {
-      const { answer, reason, isGone } = await send(...sent)
+      const { answer, reason, isGone } = await send(target, notification)
       return commonOutcome(answer, reason, clock()) ?? { kind: isGone ? 'gone' : 'refused', reason }
     } catch (error) {
       if (error instanceof PushFailed) return error.outcome

@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts'
 import type { Egress } from '../egress/egress.ts'
 import { collapseIdOf, createSender, PushFailed, reasonOf, secondsLeft } from './push-service.ts'
+import type { PushTarget } from './push-service.ts'
 import { subscriptionOf } from './subscription.ts'
 import type { VapidKey } from './vapid-key.ts'
 
@@ -9,7 +10,7 @@ export function createWebPush({ egress, clock }: { egress: Egress; clock: Clock 
   // The browser supplies the address.
   const call = egress.fetch('stranger')
 
-  return createSender<'web'>(clock, async ({ token }, notification) => {
+  return createSender<Extract<PushTarget, { service: 'web' }>>(clock, async ({ token }, notification) => {
     const subscription = subscriptionOf(token)
     if (!subscription) throw new PushFailed({ kind: 'gone', reason: 'no_subscription' })
     // Imported at the first push, because loading it would slow down the start.
