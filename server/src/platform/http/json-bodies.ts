@@ -20,7 +20,10 @@ export function readJsonBodies(http: Http, judge?: (text: string) => void): void
       done(null, undefined)
       return
     }
-    const inTurn = body.length > longBytes ? waitForSlice : immediately
+    const inTurn = (work: () => void) => {
+      if (body.length > longBytes) void nextSlice().then(work)
+      else work()
+    }
     inTurn(() => {
       const text = checkedText(body, judge)
       if (text instanceof Error) {
@@ -40,14 +43,6 @@ export function readJsonBodies(http: Http, judge?: (text: string) => void): void
     if (request.body === undefined && request.routeOptions.schema?.body) request.body = {}
     done()
   })
-}
-
-function immediately(work: () => void): void {
-  work()
-}
-
-function waitForSlice(work: () => void): void {
-  void nextSlice().then(work)
 }
 
 /** Returns an error if the body is not JSON, is nested too deeply, or is refused by `judge`. */

@@ -25,14 +25,10 @@ export interface CodeChecks {
 const deviceCodeGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
 export function createOAuth({ egress }: { egress: Egress }) {
-  const fetchFor = (suppliedBy: SuppliedBy): oidc.CustomFetch => {
-    const fetch = egress.fetch(suppliedBy)
-    return (url, options) => fetch(url, options)
-  }
   const configure = (client: OAuthClient, wrap = (fetch: oidc.CustomFetch) => fetch) => {
     const { metadata, clientId, clientSecret, authMethod, dialect, suppliedBy } = client
     const config = new oidc.Configuration(metadata, clientId, {}, authentication(authMethod, clientSecret, dialect))
-    config[oidc.customFetch] = wrap(translating(fetchFor(suppliedBy), dialect, metadata.token_endpoint))
+    config[oidc.customFetch] = wrap(translating(egress.fetch(suppliedBy), dialect, metadata.token_endpoint))
     return config
   }
   const configureRefresh = (client: OAuthClient) => {
@@ -48,7 +44,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
      */
     discover: async (url: URL, suppliedBy: SuppliedBy): Promise<Metadata> => {
       const ask = async (algorithm: 'oidc' | 'oauth2') => {
-        const options = { [oidc.customFetch]: fetchFor(suppliedBy), algorithm }
+        const options = { [oidc.customFetch]: egress.fetch(suppliedBy), algorithm }
         return pick((await oidc.discovery(url, 'unused', undefined, oidc.None(), options)).serverMetadata())
       }
       const issuer = issuerOfDiscovery(url)
@@ -82,10 +78,8 @@ export function createOAuth({ egress }: { egress: Egress }) {
           token_endpoint_auth_method: 'client_secret_basic',
           ...(client.scopes.length > 0 && { scope: client.scopes.join(' ') }),
         }
-        const fetch = fetchFor(suppliedBy)
-        const response = await dynamicClientRegistrationRequest(metadata, wanted, {
-          [oidc.customFetch]: (url: string, options: unknown) => fetch(url, options as Parameters<oidc.CustomFetch>[1]),
-        })
+        const options = { [oidc.customFetch]: egress.fetch(suppliedBy) }
+        const response = await dynamicClientRegistrationRequest(metadata, wanted, options)
         return toRegistered(await processDynamicClientRegistrationResponse(response))
       }),
 
