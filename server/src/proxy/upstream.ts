@@ -1,4 +1,6 @@
-import type { EgressLimits, EgressRequest, StreamedAnswer, WholeAnswer } from '../platform/egress/egress.ts'
+import type { StreamedAnswer, WholeAnswer } from '../platform/egress/answers.ts'
+import type { EgressRequest } from '../platform/egress/egress.ts'
+import type { EgressLimits } from '../platform/egress/exchange.ts'
 import type { RateLimit } from '../platform/limits/rate-limits.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { Injection } from '../providers/provider.ts'

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { decodeWhole } from '../platform/egress/decoding.ts'
-import type { WholeAnswer } from '../platform/egress/egress.ts'
+import type { WholeAnswer } from '../platform/egress/answers.ts'
 import { isJsonText } from '../platform/json.ts'
 import { nextSlice } from '../platform/event-loop/time-slices.ts'
 import type { Redactor } from '../redaction/redactor.ts'
