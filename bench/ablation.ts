@@ -15,24 +15,33 @@ import type { Bench } from './scenarios.ts'
 import type { Round } from './load.ts'
 
 const seedSize = { agents: 200, grantsPerAgent: 1, auditRecords: 0 }
-const engines = ['sqlite', 'postgres'] as const
+const cases = {
+  sqlite: { engine: 'sqlite', path: '/small', connections: [16, 1] },
+  postgres: { engine: 'postgres', path: '/small', connections: [16, 1] },
+  large: { engine: 'sqlite', path: '/large', connections: [4] },
+} as const
 
-export async function ablation(bench: Bench, checkout: string): Promise<Row[]> {
+/** Many short rounds, because each is compared with its neighbour in time. */
+const pace = { warmUpSeconds: 10, rounds: 11, roundSeconds: 2 }
+
+/** `wanted` names some of the cases; none means all. */
+export async function ablation(bench: Bench, checkout: string, wanted: string[]): Promise<Row[]> {
   const executable = join(checkout, 'server/bin/sallyport-server.mjs')
   if (!existsSync(executable)) throw new Error(`--against takes a checkout of the project, not ${checkout}`)
-  await bench.postgres()
   const rows: Row[] = []
-  for (const engine of engines) {
-    const { scope, outside, generator, pace, say } = bench
+  for (const [name, { engine, path, connections }] of Object.entries(cases)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue
+    if (engine === 'postgres') await bench.postgres()
+    const { scope, outside, generator, say } = bench
     const start = async (name: string, place: object): Promise<MeasuredService> => ({
       ...(await startSeeded(scope, engine, outside, seedSize, say, {}, place)),
       name,
     })
     const services = [await start('without', { executable }), await start('with', {})]
-    const contenders = services.map((one) => contending(one, '/small'))
-    for (const connections of [16, 1]) {
-      const [without, here] = await compare(generator, contenders, connections, pace, say)
-      if (without && here) rows.push(rowFor(`${engine}, connections: ${connections}`, connections, without, here))
+    const contenders = services.map((one) => contending(one, path))
+    for (const count of connections) {
+      const [without, here] = await compare(generator, contenders, count, bench.isQuick ? bench.pace : pace, say)
+      if (without && here) rows.push(rowFor(`${name}, connections: ${count}`, count, without, here))
     }
     for (const { service } of services) await service.stop()
   }

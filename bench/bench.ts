@@ -57,20 +57,23 @@ async function prepare(): Promise<Bench> {
   }
 }
 
-async function main(): Promise<boolean> {
-  const wanted = values.only.length === 0 ? Object.keys(scenarios) : values.only
+async function measure(only: string[]): Promise<Row[]> {
+  const wanted = only.length === 0 ? Object.keys(scenarios) : only
   const unknown = wanted.filter((name) => !(name in scenarios))
   if (unknown.length > 0)
     throw new Error(`--only takes ${Object.keys(scenarios).join(', ')}, not ${unknown.join(', ')}`)
   const bench = await prepare()
   const rows: Row[] = []
-  if (values.against !== undefined) rows.push(...(await ablation(bench, resolve(values.against))))
-  else {
-    for (const name of wanted) {
-      say(`\n${name}`)
-      rows.push(...((await scenarios[name]?.(bench)) ?? []))
-    }
+  for (const name of wanted) {
+    say(`\n${name}`)
+    rows.push(...((await scenarios[name]?.(bench)) ?? []))
   }
+  return rows
+}
+
+async function main(): Promise<boolean> {
+  const { against, only } = values
+  const rows = against === undefined ? await measure(only) : await ablation(await prepare(), resolve(against), only)
   const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? ''}, Node ${process.versions.node}`
   // The bench itself has four processes. If others are busy too, ratios are still useful, absolute times are not.
   const load = loadavg()[0]?.toFixed(1)
