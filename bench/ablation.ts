@@ -22,7 +22,7 @@ const cases = {
 } as const
 
 /** Many short rounds, because each is compared with its neighbour in time. */
-const pace = { warmUpSeconds: 10, rounds: 11, roundSeconds: 2 }
+const pace = { warmUpSeconds: 8, rounds: 16, roundSeconds: 1 }
 
 /** `wanted` names some of the cases; none means all. */
 export async function ablation(bench: Bench, checkout: string, wanted: string[]): Promise<Row[]> {
