@@ -5,6 +5,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { chosen } from './chosen.ts'
 import { contending, startSeeded } from './contenders.ts'
 import type { MeasuredService } from './contenders.ts'
 import { micros, millis } from './report.ts'
@@ -24,13 +25,13 @@ const cases = {
 /** Many short rounds, because each is compared with its neighbour in time. */
 const pace = { warmUpSeconds: 8, rounds: 16, roundSeconds: 1 }
 
-/** `wanted` names some of the cases; none means all. */
-export async function ablation(bench: Bench, checkout: string, wanted: string[]): Promise<Row[]> {
+export async function ablation(bench: Bench, checkout: string, only: string[]): Promise<Row[]> {
   const executable = join(checkout, 'server/bin/sallyport-server.mjs')
   if (!existsSync(executable)) throw new Error(`--against takes a checkout of the project, not ${checkout}`)
+  const wanted = chosen(only, Object.keys(cases))
   const rows: Row[] = []
   for (const [name, { engine, path, connections }] of Object.entries(cases)) {
-    if (wanted.length > 0 && !wanted.includes(name)) continue
+    if (!wanted.includes(name)) continue
     if (engine === 'postgres') await bench.postgres()
     const { scope, outside, generator, say } = bench
     const start = async (name: string, place: object): Promise<MeasuredService> => ({

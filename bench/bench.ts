@@ -11,6 +11,7 @@ import { startPostgres } from '../server/testkit/postgres-server.ts'
 import { startProcess } from './processes.ts'
 import type { Scope } from './processes.ts'
 import { ablation } from './ablation.ts'
+import { chosen } from './chosen.ts'
 import { startRelay } from './contenders.ts'
 import { table } from './report.ts'
 import type { Row } from './report.ts'
@@ -58,10 +59,7 @@ async function prepare(): Promise<Bench> {
 }
 
 async function measure(only: string[]): Promise<Row[]> {
-  const wanted = only.length === 0 ? Object.keys(scenarios) : only
-  const unknown = wanted.filter((name) => !(name in scenarios))
-  if (unknown.length > 0)
-    throw new Error(`--only takes ${Object.keys(scenarios).join(', ')}, not ${unknown.join(', ')}`)
+  const wanted = chosen(only, Object.keys(scenarios))
   const bench = await prepare()
   const rows: Row[] = []
   for (const name of wanted) {
