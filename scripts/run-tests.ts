@@ -25,7 +25,7 @@ if (files.length === 0) throw new Error(`No test file is called ${words.join(' o
 const { together, alone } = groupTests(files.map((path) => ({ path, text: readFileSync(path, 'utf8') })))
 
 const runner = new URL('../server/testkit/run-together.ts', import.meta.url).href
-const measuring = new URL('../server/testkit/measure-process.ts', import.meta.url).href
+const measuring = new URL('../server/testkit/measure-process.mjs', import.meta.url).href
 const say = (line: string) => process.stderr.write(`${line}\n`)
 say(
   `${files.length} files: ${together.flat().length} share ${together.length} processes, ${alone.length} have their own`,
