@@ -1,6 +1,6 @@
 /**
  * nginx as the practical limit: one worker that takes the same call, adds a fixed header and passes on the upstream's
- * response. It parses no body, authenticates nobody and stores nothing.
+ * response. It parses no body, checks no credential and stores nothing.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

@@ -27,7 +27,7 @@ export const v4Providers: Mutation[] = [
     to: 'allowedMethods: null,',
   },
   {
-    row: 'What 6: an access request for the sandbox is nobody’s to decide',
+    row: 'What 6: no person decides an access request for the sandbox',
     file: 'server/src/access-requests/create.ts',
     from: 'wanted.userHint === undefined || !provider ? undefined',
     to: 'wanted.userHint === undefined ? undefined',

@@ -8,7 +8,7 @@ export const v4Terms: Mutation[] = [
     to: 'decision === null && device',
   },
   {
-    row: 'Access request: a user_id that means nobody leaves the decision to who has the link',
+    row: 'Access request: with an unknown user_id, whoever opens the link decides',
     file: 'server/src/access-requests/access-request.ts',
     from: 'return userId === null || userId',
     to: 'return userId',
