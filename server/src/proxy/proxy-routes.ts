@@ -93,6 +93,7 @@ function onceClosed(raw: FastifyReply['raw'], then: () => void): void {
     const all = [then]
     closing.set(raw, all)
     raw.once('close', () => {
+      closing.delete(raw)
       for (const one of all) one()
     })
   }
