@@ -82,18 +82,20 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
   )
 }
 
-const closing = new WeakMap<FastifyReply['raw'], (() => void)[]>()
+/**
+ * Not a WeakMap: until the next major collection it would keep each response alive, because the callbacks refer to it. All
+ * of the call would then be promoted to the old generation.
+ */
+const onClose = Symbol('called when the response is closed')
 
 /** All share one listener: Node warns of more than ten. */
-function onceClosed(raw: FastifyReply['raw'], then: () => void): void {
-  const known = closing.get(raw)
+function onceClosed(raw: FastifyReply['raw'] & { [onClose]?: (() => void)[] }, then: () => void): void {
+  const known = raw[onClose]
   if (raw.closed) then()
   else if (known) known.push(then)
   else {
-    const all = [then]
-    closing.set(raw, all)
+    const all = (raw[onClose] = [then])
     raw.once('close', () => {
-      closing.delete(raw)
       for (const one of all) one()
     })
   }

@@ -15,7 +15,7 @@ import type { Database, BatchStatement, Queries, Shortcut } from './database.ts'
 import { DatabaseFileLost, RolledBack, isBusy } from './failures.ts'
 import { openWalFrames } from './wal-frames.ts'
 import type { WalFrames } from './wal-frames.ts'
-import { openWalSync, syncData } from './wal-sync.ts'
+import { createSync, openWalSync } from './wal-sync.ts'
 import type { WalSync, Sync } from './wal-sync.ts'
 import { lastMigration } from './migrate.ts'
 import {
@@ -40,7 +40,7 @@ const longestPauseMs = 10
 const cacheKibibytes = 8 * 1024
 const readsTrustMs = 10
 
-export function openSqlite(file: string, sync: Sync = syncData): Database {
+export function openSqlite(file: string, sync: Sync = createSync()): Database {
   const { driver, urgentDriver, shortcut } = sqliteDriver(file, sync)
   const database = createDatabase('sqlite', dialectOf(driver), shortcut, dialectOf(urgentDriver))
   return { ...database, probe: () => database.transaction(probe, { isUrgent: true }) }

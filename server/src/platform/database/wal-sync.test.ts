@@ -9,7 +9,7 @@ import { sql } from 'kysely'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import type { Database } from './database.ts'
 import { isUnavailable } from './failures.ts'
-import { openWalSync, syncData } from './wal-sync.ts'
+import { createSync, openWalSync, syncData } from './wal-sync.ts'
 import type { Sync } from './wal-sync.ts'
 import { openSqlite } from './sqlite.ts'
 
@@ -131,4 +131,41 @@ test('a close syncs what was committed, and leaves no promise unsettled', async 
   assert.equal(syncedAtClose, 1)
   disk.release()
   await Promise.all([first, second])
+})
+
+test('a fast disk is synced on the event loop, a slow one in the thread pool until it is fast again', async () => {
+  let [time, diskMs, atOnce, inPool] = [0, 0.1, 0, 0]
+  const sync = createSync(
+    () => {
+      atOnce++
+      time += diskMs
+    },
+    () => {
+      inPool++
+      return Promise.resolve()
+    },
+    () => time,
+  )
+  const times = async (count: number) => {
+    const before = { atOnce, inPool }
+    for (let index = 0; index < count; index++) await sync(3)
+    return { atOnce: atOnce - before.atOnce, inPool: inPool - before.inPool }
+  }
+  assert.deepEqual(await times(100), { atOnce: 100, inPool: 0 })
+  diskMs = 100
+  await times(1)
+  diskMs = 0.1
+  assert.deepEqual(await times(100), { atOnce: 100, inPool: 0 }, 'a single slow one changes nothing')
+  diskMs = 20
+  assert.deepEqual(await times(2000), { atOnce: 3, inPool: 1997 })
+  diskMs = 0.1
+  const { atOnce: timed } = await times(100_000)
+  assert.ok(timed > 1000, `${timed} times on the event loop`)
+})
+
+test('a sync that fails on the event loop rejects', async () => {
+  const failing = createSync(() => {
+    throw new Error('EIO: i/o error, fdatasync')
+  })
+  await assert.rejects(failing(3), /EIO/)
 })
