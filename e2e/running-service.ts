@@ -73,7 +73,13 @@ export const roomy: Environment = {
 }
 
 export async function settingsFor(t: Scope, engine: Engine, changes: Environment = {}): Promise<Environment> {
-  const common = { PATH: process.env['PATH'] ?? '', PORT: String(await freePort()), SALLYPORT_LOG_FORMAT: 'json' }
+  const common = {
+    PATH: process.env['PATH'] ?? '',
+    PORT: String(await freePort()),
+    SALLYPORT_LOG_FORMAT: 'json',
+    // How busy it is depends on the machine. Tests of load shedding turn it on.
+    SALLYPORT_UNAPPROVED_REQUESTS_PER_SECOND: '0',
+  }
   if (engine === 'sqlite') return { ...common, SALLYPORT_DATA_DIR: dataFolder(t), ...changes }
   return {
     ...common,

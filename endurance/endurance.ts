@@ -123,6 +123,7 @@ async function main(): Promise<boolean> {
   const size = { agents: goodAgents + 1, grantsPerAgent: 1, auditRecords: 20_000, otherHosts: [attackersHost] }
   const measured = await startSeeded(scope, values.postgres ? 'postgres' : 'sqlite', outside, size, say, {
     SALLYPORT_EGRESS_ALLOW: `${host},${attackersHost}`,
+    SALLYPORT_UNAPPROVED_REQUESTS_PER_SECOND: '20',
   })
   const [approved, ...agents] = measured.agents
   if (!approved) throw new Error('no agents')

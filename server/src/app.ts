@@ -2,12 +2,13 @@
 import { accessRequestRoutes } from './access-requests/access-request-routes.ts'
 import { decisionRoutes } from './access-requests/decision-routes.ts'
 import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
+import { isAgentKey } from './agents/agent.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
 import { auditKeyRoutes } from './audit/audit-key-routes.ts'
 import { auditRoutes } from './call-log/audit-routes.ts'
 import { callSeriesRoutes } from './call-log/call-series-routes.ts'
 import { headText } from './audit/chain-heads.ts'
-import { authenticateCalls, isAgentKey } from './authenticate.ts'
+import { authenticateCalls } from './authenticate.ts'
 import { connectRoutes } from './connections/connect-routes.ts'
 import { connectionRoutes } from './connections/connection-routes.ts'
 import { deviceFlowRoutes } from './connections/device-flow-routes.ts'
@@ -22,6 +23,7 @@ import type { Standing } from './grants/standing.ts'
 import { healthRoutes } from './health/health-routes.ts'
 import type { HealthNeeds } from './health/health-routes.ts'
 import { legacyV1Routes } from './legacy-v1/legacy-v1-routes.ts'
+import { shedLoad } from './load-shedding.ts'
 import { migrations } from './migrations/migrations.ts'
 import { createBackgroundJobs } from './background-jobs.ts'
 import { pageRoutes } from './page-routes.ts'
@@ -132,6 +134,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   guardDiskSpace(http, diskSpace)
   const reads = createReadBudget({ clock, rowsPerSecond: config.rowsReadPerSecond, isSelfRegistered: isAgentKey })
   authenticateCalls(http, { ...needs, adminToken })
+  const knowingAgents = shedLoad(http, config)
   limitLists(http, reads)
   await describeRoutes(http, config.baseUrl)
   operationsRoutes(http, { ...given, metrics, readiness })
@@ -169,7 +172,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
         ? sandboxRoute(needs, standing)
         : connectionRoute({ ...needs, credentialOf }, standing),
     ),
-    ...measureCalls(metrics, load),
+    ...knowingAgents(measureCalls(metrics, load)),
   })
   pageRoutes(http)
   http.addHook('preClose', sweep.stop)
@@ -189,9 +192,6 @@ export async function createApp(given: AppNeeds): Promise<App> {
     checkListeners: listeners.check,
     cutOffCalls: () => callsInFlight.endAll(new CallAborted('service_stopped')).then(callLog.flush),
     jobsEnded: jobs.ended,
-    ownerLoginUrl: async () => {
-      const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})
-      return loginUrl(config, loginToken)
-    },
+    ownerLoginUrl: async () => loginUrl(config, (await issueLoginToken(needs, { handle: ownerHandle }, {})).loginToken),
   }
 }

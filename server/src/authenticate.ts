@@ -5,6 +5,7 @@
  */
 import { sessionCookie } from '@sallyport/protocol/sessions'
 import type { FastifyRequest } from 'fastify'
+import { agentKey } from './agents/agent.ts'
 import type { Agent } from './agents/agent.ts'
 import type { AgentStore } from './agents/agent-store.ts'
 import type { Device } from './devices/device.ts'
@@ -111,11 +112,7 @@ function setActor(request: FastifyRequest, actor: Actor): void {
 /** All sessions and devices of a user count as one caller. */
 function callerKey(actor: Actor): string {
   if (actor.kind === 'admin' || actor.kind === 'collector') return actor.kind
-  return actor.kind === 'agent' ? `agent ${actor.agent.agentId}` : `user ${actor.user.userId}`
-}
-
-export function isAgentKey(key: string): boolean {
-  return key.startsWith('agent ')
+  return actor.kind === 'agent' ? agentKey(actor.agent.agentId) : `user ${actor.user.userId}`
 }
 
 const credentialOf: Record<Actor['kind'], string> = {

@@ -76,6 +76,8 @@ export async function startService(
     SALLYPORT_LOG_FORMAT: 'json',
     // Otherwise each of hundreds of services would write a reserve file, and a full disk would fail all tests.
     SALLYPORT_DISK_FLOOR_BYTES: '0',
+    // How busy this process is depends on the machine and on the test itself.
+    SALLYPORT_UNAPPROVED_REQUESTS_PER_SECOND: '0',
     SALLYPORT_ADMIN_TOKEN: mintToken('admin').reveal(),
     SALLYPORT_MASTER_KEY: newMasterKey().text.reveal(),
     ...(engine === 'postgres' &&

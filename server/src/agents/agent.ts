@@ -26,3 +26,12 @@ export function assertMetadataFits(metadata: Record<string, unknown>): void {
     })
   }
 }
+
+/** Names the agent among all callers, for limits. */
+export function agentKey(agentId: string): string {
+  return `agent ${agentId}`
+}
+
+export function isAgentKey(key: string): boolean {
+  return key.startsWith('agent ')
+}

@@ -129,6 +129,11 @@ export const serviceSettings = {
     'How long audit records are kept (default: forever)',
     optional(integer(1, 36_500)),
   ),
+  SALLYPORT_UNAPPROVED_REQUESTS_PER_SECOND: setting(
+    '20',
+    'API requests per second of all agents without an approved call and callers without a credential, while the service is busy, in each process; 0 for no limit',
+    integer(0, 1_000_000),
+  ),
   SALLYPORT_UNAPPROVED_BYTES_PER_AGENT_DAY: setting(
     '8388608',
     'Bytes that sandbox calls and refusals of one agent can store per day',
