@@ -1,7 +1,6 @@
 /**
- * Searches for many patterns at once (Wu–Manber): the last three bytes of a window say how far it can be shifted
- * without missing a match, so most bytes are never examined. Candidates are compared in linear time
- * (Knuth–Morris–Pratt).
+ * Searches for many patterns at once (after Wu–Manber): if no pattern has the last three bytes of a window, the window is
+ * moved past them, so most bytes are never examined. Candidates are compared in linear time (Knuth–Morris–Pratt).
  */
 import { packPatterns, patternAt } from './pattern.ts'
 import type { PackedPatterns, Pattern } from './pattern.ts'
@@ -9,10 +8,12 @@ import type { PackedPatterns, Pattern } from './pattern.ts'
 export interface BlockSearch {
   /** The length of the window: the first bytes of each pattern's core. */
   readonly window: number
-  readonly shifts: Uint8Array
-  /** The hashes of the last bytes of each pattern's window, in ascending order, and for each the pattern's index. */
-  readonly endings: Uint16Array
-  readonly indexes: Int32Array
+  /** The hashes of all blocks of three bytes in the windows of patterns. */
+  readonly blocks: BitSet
+  /** The low bits of the hashes of their last blocks. */
+  readonly lastBlocks: BitSet
+  /** In ascending order: the hash of the last block, followed by the pattern's index in the low bits. */
+  readonly endings: Int32Array
   readonly patterns: PackedPatterns
   /** By pattern index: the failure function of its core (Knuth–Morris–Pratt), computed on first use. */
   borders?: Map<number, Int32Array>
@@ -26,18 +27,24 @@ export interface Stretch {
   isEnd: boolean
 }
 
-const tableSize = 0x2000
+/** One bit for each number. */
+type BitSet = Int32Array
+
 const block = 3
-const longestShift = 0xff
+const hashBits = 14
+const lastBlockMask = 2 ** 11 - 1
+const indexBits = 31 - hashBits
+const indexMask = 2 ** indexBits - 1
+const longestWindow = 257
 /** After this many bytes, a comparison continues where the previous one stopped. */
 const compareAtOnce = 16
 
 export function compileSearch(patterns: readonly Pattern[]): BlockSearch {
   const cores = patterns.map(({ coreFrom, coreTo, enough }) => Math.min(coreTo, enough) - coreFrom)
-  const window = Math.min(longestShift + block - 1, ...cores)
-  const shifts = new Uint8Array(tableSize).fill(window - block + 1)
-  /** Hash and pattern index packed into one number, to be sorted by hash. */
-  const ending = new Set<number>()
+  const window = Math.min(longestWindow, ...cores)
+  const blocks = new Int32Array(2 ** hashBits / 32)
+  const lastBlocks = new Int32Array((lastBlockMask + 1) / 32)
+  const endings = new Set<number>()
   for (const [index, pattern] of patterns.entries()) {
     const { bytes, coreFrom } = pattern
     for (let end = block; end <= window; end++) {
@@ -47,26 +54,53 @@ export function compileSearch(patterns: readonly Pattern[]): BlockSearch {
         for (const second of equivalentBytes(pattern, bytes[at - 2] ?? 0)) {
           for (const third of equivalentBytes(pattern, bytes[at - 1] ?? 0)) {
             const hash = hashOf(first, second, third)
-            shifts[hash] = Math.min(shifts[hash] ?? 0, window - end)
-            if (end === window) ending.add(hash * patterns.length + index)
+            add(blocks, hash)
+            if (end < window) continue
+            add(lastBlocks, hash & lastBlockMask)
+            endings.add((hash << indexBits) | index)
           }
         }
       }
     }
   }
-  const sorted = Float64Array.from(ending).sort()
-  return {
+  return inOneBuffer({
     window,
-    shifts,
-    endings: Uint16Array.from(sorted, (both) => Math.floor(both / patterns.length)),
-    indexes: Int32Array.from(sorted, (both) => both % patterns.length),
+    blocks,
+    lastBlocks,
+    endings: Int32Array.from(endings).sort(),
     patterns: packPatterns(patterns),
+  })
+}
+
+/** Each account in use has one of these in memory: with a buffer for each array it would take 1 KB more. */
+function inOneBuffer({ window, blocks, lastBlocks, endings, patterns }: BlockSearch): BlockSearch {
+  const { numbers, bytes, folds } = patterns
+  const arrays = [blocks, lastBlocks, endings, numbers, bytes]
+  const buffer = new ArrayBuffer(arrays.reduce((sum, { byteLength }) => sum + byteLength, 0))
+  let end = 0
+  const moved = (from: Int32Array) => {
+    const to = new Int32Array(buffer, end, from.length)
+    to.set(from)
+    end += from.byteLength
+    return to
   }
+  const search = { window, blocks: moved(blocks), lastBlocks: moved(lastBlocks), endings: moved(endings) }
+  const packed = { numbers: moved(numbers), bytes: new Uint8Array(buffer, end), folds }
+  packed.bytes.set(bytes)
+  return { ...search, patterns: packed }
+}
+
+function add(set: BitSet, number: number): void {
+  set[number >> 5] = (set[number >> 5] ?? 0) | (1 << (number & 31))
+}
+
+function has(set: BitSet, number: number): boolean {
+  return (((set[number >> 5] ?? 0) >> (number & 31)) & 1) === 1
 }
 
 /** Uses the low five bits of each byte, in which upper and lower case letters don't differ. */
 function hashOf(first: number, second: number, third: number): number {
-  return ((first & 31) << 8) ^ ((second & 31) << 4) ^ (third & 31)
+  return ((first & 31) << 9) ^ ((second & 31) << 5) ^ (third & 31)
 }
 
 const onlyItself = Array.from({ length: 256 }, (_, byte) => [byte])
@@ -79,13 +113,13 @@ function equivalentBytes({ fold }: Pattern, byte: number): number[] {
   return onlyItself[byte] ?? []
 }
 
-/** Binary search: the index of the first ending with this hash, or where it would be. */
-function lowerBound(endings: Uint16Array, hash: number): number {
+/** Binary search: where the first ending with this hash is, or would be. */
+function lowerBound(endings: Int32Array, hash: number): number {
   let low = 0
   let high = endings.length
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((endings[middle] ?? 0) < hash) low = middle + 1
+    if ((endings[middle] ?? 0) >> indexBits < hash) low = middle + 1
     else high = middle
   }
   return low
@@ -98,20 +132,24 @@ export function search(
   lowerCase: boolean,
   found: (pattern: Pattern, from: number, to: number) => void,
 ): void {
-  const { window, shifts, endings, indexes, patterns } = forms
+  const { window, blocks, lastBlocks, endings, patterns } = forms
   const { bytes, to } = stretch
   let compared: Map<number, Progress> | undefined
+  const shift = window - block + 1
   let end = stretch.from + window
   while (end <= to) {
     const hash = hashOf(bytes[end - 3] ?? 0, bytes[end - 2] ?? 0, bytes[end - 1] ?? 0)
-    const shift = shifts[hash] ?? 0
-    if (shift !== 0) {
+    if (!has(blocks, hash)) {
       end += shift
       continue
     }
+    if (!has(lastBlocks, hash & lastBlockMask)) {
+      end++
+      continue
+    }
     const start = end - window
-    for (let at = lowerBound(endings, hash); endings[at] === hash; at++) {
-      const index = indexes[at] ?? 0
+    for (let at = lowerBound(endings, hash); (endings[at] ?? -1) >> indexBits === hash; at++) {
+      const index = (endings[at] ?? 0) & indexMask
       const pattern = patternAt(patterns, index)
       let matchEnd = compare(pattern, stretch, start, lowerCase)
       if (matchEnd === unsure) {

@@ -155,7 +155,7 @@ function pattern(bytes: Uint8Array, fold: Uint8Array, parts: Partial<Pattern> & 
 }
 
 /**
- * Patterns packed into typed arrays. Each account in use keeps about 80 of them in memory; as objects, each with its
+ * Patterns packed into typed arrays. Each account in use keeps about 60 of them in memory: as objects, each with its
  * own Buffer, they would take four times as much. `patternAt` creates the object while a pattern is compared.
  */
 export interface PackedPatterns {
@@ -166,35 +166,38 @@ export interface PackedPatterns {
 }
 
 const folds: readonly Uint8Array[] = [same, lowerCase, base64Alphabet]
-const numbersEach = 9
+/** Its position, those of its core, and its other properties in one number. After the last pattern comes its end. */
+const numbersEach = 5
 
 export function packPatterns(patterns: readonly Pattern[]): PackedPatterns {
   const bytes = Buffer.allocUnsafeSlow(patterns.reduce((sum, { first, last }) => sum + last - first, 0))
-  const numbers = new Int32Array(patterns.length * numbersEach)
+  const numbers = new Int32Array(patterns.length * numbersEach + 1)
   let end = 0
   patterns.forEach((one, index) => {
     const moved = end - one.first
+    const flags = Number(one.sharesBefore) | (Number(one.sharesAfter) << 1) | (folds.indexOf(one.fold) << 2)
+    const positions = [one.first, one.coreFrom, one.coreTo, one.enough].map((position) => position + moved)
+    numbers.set([...positions, flags | (one.leastSource << 4)], index * numbersEach)
     bytes.set(one.bytes.subarray(one.first, one.last), end)
     end += one.last - one.first
-    const positions = [one.first, one.last, one.coreFrom, one.coreTo, one.enough].map((position) => position + moved)
-    const flags = [Number(one.sharesBefore), Number(one.sharesAfter)]
-    numbers.set([...positions, one.leastSource, folds.indexOf(one.fold), ...flags], index * numbersEach)
   })
+  numbers[patterns.length * numbersEach] = end
   return { bytes, numbers, folds }
 }
 
 export function patternAt({ bytes, numbers, folds: known }: PackedPatterns, index: number): Pattern {
   const at = index * numbersEach
+  const properties = numbers[at + 4] ?? 0
   return {
     bytes,
     first: numbers[at] ?? 0,
-    last: numbers[at + 1] ?? 0,
-    coreFrom: numbers[at + 2] ?? 0,
-    coreTo: numbers[at + 3] ?? 0,
-    enough: numbers[at + 4] ?? 0,
-    leastSource: numbers[at + 5] ?? 0,
-    fold: known[numbers[at + 6] ?? 0] ?? same,
-    sharesBefore: numbers[at + 7] === 1,
-    sharesAfter: numbers[at + 8] === 1,
+    last: numbers[at + numbersEach] ?? 0,
+    coreFrom: numbers[at + 1] ?? 0,
+    coreTo: numbers[at + 2] ?? 0,
+    enough: numbers[at + 3] ?? 0,
+    leastSource: properties >> 4,
+    fold: known[(properties >> 2) & 3] ?? same,
+    sharesBefore: (properties & 1) !== 0,
+    sharesAfter: (properties & 2) !== 0,
   }
 }

@@ -59,9 +59,12 @@ function bytesOf(patterns: readonly Pattern[]): Uint8Array {
   return found
 }
 
+const usuallyWanted = new Uint8Array(256)
+for (const byte of alwaysWanted) usuallyWanted[byte] = 1
+
 function wantedBytes(sought: Uint8Array): Uint8Array {
-  const wanted = Uint8Array.from(sought)
-  for (const byte of alwaysWanted) wanted[byte] = 1
+  if (sought.every((isIn, byte) => isIn <= (usuallyWanted[byte] ?? 0))) return usuallyWanted
+  const wanted = sought.map((isIn, byte) => isIn | (usuallyWanted[byte] ?? 0))
   // A non-ASCII character can be encoded in several ways, each with different bytes.
   if (wanted.subarray(0x80).includes(1)) wanted.fill(1)
   return wanted
