@@ -13,6 +13,7 @@ const bounded: Record<string, string> = {
   'access-requests/access-request-store.ts drop': 'the ids it is given, a batch',
   'access-requests/access-request-store.ts listWaitingBetween': 'how many requests of an agent may wait',
   'agents/agent-store.ts findAll': 'the ids of a page',
+  'agents/agent-store.ts findCurrent': 'the tokens it is given, of calls in flight or of a batch',
   'audit/audit-chain-store.ts countUnchained': 'counts in an index, once for each start of a process',
   'audit/audit-chain-store.ts listSigned': 'heads between the first and the last record of a batch',
   'audit/audit-chain-store.ts listStarts': 'one for each chain, found by jumps in an index',

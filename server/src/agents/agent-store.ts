@@ -1,9 +1,7 @@
 import type { Database, Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
-import { preparedForKeys } from '../platform/database/prepared.ts'
-import type { KeyList } from '../platform/database/prepared.ts'
-import { batchLookup } from '../platform/database/batch-lookup.ts'
+import { prepared } from '../platform/database/prepared.ts'
 import { fromTime } from '../platform/database/times.ts'
 import { cacheByVersion } from '../platform/cache/version-cache.ts'
 import type { Agent } from './agent.ts'
@@ -24,20 +22,15 @@ declare module '../platform/database/tables.ts' {
   }
 }
 
-const findByHashes = preparedForKeys((queries: Queries, _values: object, hashes: KeyList) =>
+const findRows = prepared((queries: Queries, { tokenHash }: { tokenHash: Uint8Array }) =>
   queries
     .selectFrom('agents')
     .select(['agent_id', 'name', 'owner_user_id', 'metadata', 'token_hash', 'created_at', 'disabled_at'])
-    .where(hashes.holds('token_hash')),
+    .where('token_hash', '=', tokenHash),
 )
 
-const findRow = batchLookup(async (queries: Queries, hashes: readonly Buffer[]) => {
-  const rows = await findByHashes(queries, {}, hashes)
-  return hashes.map((hash) => rows.find((row) => hash.equals(row.token_hash)))
-})
-
 const findByHash = cacheByVersion(async (queries: Queries, hash: string): Promise<Agent | undefined> => {
-  const row = await findRow(queries, Buffer.from(hash, 'latin1'))
+  const [row] = await findRows(queries, { tokenHash: Buffer.from(hash, 'latin1') })
   return row && toAgent(row)
 })
 
@@ -62,8 +55,9 @@ export const agentStore = {
   /** Which of these token hashes are valid now, in hex. */
   findCurrent: async (queries: Queries, tokenHashes: readonly Buffer[]): Promise<Set<string>> => {
     if (tokenHashes.length === 0) return new Set()
-    const rows = await findByHashes(queries, {}, tokenHashes)
-    return new Set(rows.filter((row) => row.disabled_at === null).map((row) => hexOf(row.token_hash)))
+    const found = queries.selectFrom('agents').select('token_hash').where('token_hash', 'in', tokenHashes)
+    const rows = await found.where('disabled_at', 'is', null).execute()
+    return new Set(rows.map((row) => hexOf(row.token_hash)))
   },
 
   /** Whether the agent may act with this token. Locks both until the transaction ends. */

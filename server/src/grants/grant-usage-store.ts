@@ -6,8 +6,7 @@ import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import { batchRunnerOf } from '../platform/database/database.ts'
 import type { BatchStatement, Queries } from '../platform/database/database.ts'
-import { preparedForKeys, preparedBatch } from '../platform/database/prepared.ts'
-import { groupsWithUniqueKeys } from '../platform/database/batch-lookup.ts'
+import { listOf, prepared, preparedBatch } from '../platform/database/prepared.ts'
 
 export interface UsageRow {
   grant_id: string
@@ -43,15 +42,26 @@ export async function countCalls(tx: Queries, grantIds: readonly string[], now: 
   const at = now.getTime()
   const runBatch = batchRunnerOf(tx)
   if (runBatch) return (await runBatch(countStatement(tx, grantIds, at))).map((changes) => changes === 1)
-  await waitForRows(tx, {}, [...new Set(grantIds)])
+  await waitForRows(tx, { grantIds: [...new Set(grantIds)] })
   const counted: boolean[] = []
-  for (const wave of groupsWithUniqueKeys([...grantIds.entries()], ([, grantId]) => grantId)) {
-    const ids = wave.map(([, grantId]) => grantId)
-    const rows = await countAll(tx, { now: at }, ids)
+  for (const wave of groupsWithUniqueIds(grantIds)) {
+    const rows = await countAll(tx, { grantIds: wave.map(([, grantId]) => grantId), now: at })
     const through = new Set(rows.map((row) => row.grant_id))
     for (const [index, grantId] of wave) counted[index] = through.has(grantId)
   }
   return counted
+}
+
+/** A statement counts each grant once: its second occurrence, with its index, goes into the second group, and so on. */
+function groupsWithUniqueIds(grantIds: readonly string[]): [index: number, grantId: string][][] {
+  const seen = new Map<string, number>()
+  const groups: [number, string][][] = []
+  for (const [index, grantId] of grantIds.entries()) {
+    const group = seen.get(grantId) ?? 0
+    seen.set(grantId, group + 1)
+    ;(groups[group] ??= []).push([index, grantId])
+  }
+  return groups
 }
 
 /** whyUnusable (usable.ts) in SQL. Updates nothing if the grant has fewer calls left than `times`. */
@@ -111,16 +121,17 @@ function countStatement(queries: Queries, grantIds: readonly string[], now: numb
  * Locks the rows first: a PostgreSQL statement sees other tables as of its own beginning, however long it then waits
  * for a row lock. In a fixed order to avoid deadlocks.
  */
-const waitForRows = preparedForKeys<object, object>((tx, _values, grantIds) =>
+const waitForRows = prepared<{ grantIds: readonly string[] }, object>((tx, { grantIds }) =>
   tx
     .selectFrom('grant_usage')
     .select('grant_id')
-    .where(grantIds.holds('grant_id'))
+    .where(listOf(grantIds).holds('grant_id'))
     .orderBy('grant_id')
     .forNoKeyUpdate(),
 )
 
-const countAll = preparedForKeys<{ now: number }, { grant_id: string }>(
-  (tx, { now }, grantIds) => countingLiveCalls(tx, now, one).where(grantIds.holds('grant_id')).returning('grant_id'),
+const countAll = prepared<{ grantIds: readonly string[]; now: number }, { grant_id: string }>(
+  (tx, { grantIds, now }) =>
+    countingLiveCalls(tx, now, one).where(listOf(grantIds).holds('grant_id')).returning('grant_id'),
   { leavesCachesValid: true },
 )

@@ -1,8 +1,6 @@
 import type {} from '../connections/connection-store.ts'
 import type { Queries } from '../platform/database/database.ts'
-import { preparedForKeys } from '../platform/database/prepared.ts'
-import type { KeyList } from '../platform/database/prepared.ts'
-import { batchLookup } from '../platform/database/batch-lookup.ts'
+import { prepared } from '../platform/database/prepared.ts'
 import { cacheByVersion } from '../platform/cache/version-cache.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
@@ -11,7 +9,7 @@ import type {} from '../providers/provider-store.ts'
 import { foundationOf, toGrant } from './grant-foundation-store.ts'
 import type { Standing, StandingConnection, StandingProvider } from './standing.ts'
 
-const findRows = preparedForKeys((queries: Queries, _values: object, grantIds: KeyList) =>
+const findRows = prepared((queries: Queries, { grantId }: { grantId: string }) =>
   foundationOf(queries)
     .leftJoin('providers', 'providers.provider_id', 'connections.provider_id')
     .select([
@@ -33,18 +31,13 @@ const findRows = preparedForKeys((queries: Queries, _values: object, grantIds: K
       'providers.allow_range',
       'providers.client_secret',
     ])
-    .where(grantIds.holds('grants.grant_id')),
+    .where('grants.grant_id', '=', grantId),
 )
 
 type Row = Awaited<ReturnType<typeof findRows>>[number]
 
-const findRow = batchLookup(async (queries: Queries, grantIds: readonly string[]) => {
-  const rows = await findRows(queries, {}, grantIds)
-  return grantIds.map((grantId) => rows.find((row) => row.grant_id === grantId))
-})
-
 const findStanding = cacheByVersion(async (queries: Queries, grantId: string): Promise<Standing | undefined> => {
-  const row = await findRow(queries, grantId)
+  const [row] = await findRows(queries, { grantId })
   return row && { grant: toGrant(row), connection: toConnection(row), provider: toProvider(row) }
 })
 

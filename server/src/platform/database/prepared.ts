@@ -1,13 +1,11 @@
 /** Prepared statements for the hot path: built and compiled once per engine, then run with new values. */
-import { PostgresAdapter, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Compilable, CompiledQuery, RawBuilder } from 'kysely'
 import { shortcutOf } from './database.ts'
 import type { BatchStatement, Queries } from './database.ts'
 
 /** Any member is a symbol with the member's name. It is replaced by the value when the statement is run. */
 const placeholders = new Proxy({}, { get: (_target, name) => Symbol(String(name)) })
-
-type Run<Values, Row> = (queries: Queries, values: Values) => Promise<Row[]>
 
 interface PreparedOptions {
   /** It writes only counts, rates or records: nothing that decides who may do what, so caches of that stay valid. */
@@ -18,7 +16,7 @@ interface PreparedOptions {
 export function prepared<Values extends object, Row>(
   build: (queries: Queries, values: Values) => Compilable<Row> | CompiledQuery<Row>,
   { leavesCachesValid = false }: PreparedOptions = {},
-): Run<Values, Row> {
+): (queries: Queries, values: Values) => Promise<Row[]> {
   const statement = preparedText(build)
   return (queries, values) => run(queries, statement(queries, values), { leavesCachesValid })
 }
@@ -52,7 +50,7 @@ export function preparedBatch<Values extends object>(
   }
 }
 
-/** SQL for a list of keys of unknown length. */
+/** For PostgreSQL: SQL for a list of any number of keys. */
 export interface KeyList {
   /** Whether the column is one of the keys. */
   holds: (column: string) => RawBuilder<boolean>
@@ -60,49 +58,10 @@ export interface KeyList {
   rows: RawBuilder<unknown>
 }
 
-/**
- * The same with a list of keys. PostgreSQL takes any number in one statement; for SQLite there are statements for 1, 2,
- * 4 … keys, padded with the last key.
- */
-export function preparedForKeys<Values extends object, Row>(
-  build: (queries: Queries, values: Values, keys: KeyList) => Compilable<Row> | CompiledQuery<Row>,
-  options?: PreparedOptions,
-): (queries: Queries, values: Values, keys: readonly unknown[]) => Promise<Row[]> {
-  const asList = prepared(
-    (queries, given: Values & { keys: readonly unknown[] }) => build(queries, given, listOf(given.keys)),
-    options,
-  )
-  const bySize = new Map<number, Run<Values & Record<string, unknown>, Row>>()
-  const ofSize = (size: number) => {
-    const names = Array.from({ length: size }, (_, index) => `key ${index}`)
-    const spelled = (given: Record<string, unknown>) => spelledOut(names.map((name) => given[name]))
-    return prepared(
-      (queries, given: Values & Record<string, unknown>) => build(queries, given, spelled(given)),
-      options,
-    )
-  }
-  return (queries, values, keys) => {
-    if (queries.getExecutor().adapter instanceof PostgresAdapter) return asList(queries, { ...values, keys })
-    const size = 2 ** Math.ceil(Math.log2(keys.length))
-    let run = bySize.get(size)
-    if (!run) bySize.set(size, (run = ofSize(size)))
-    const named = { ...values } as Record<string, unknown>
-    for (let index = 0; index < size; index++) named[`key ${index}`] = keys[Math.min(index, keys.length - 1)]
-    return run(queries, named as Values & Record<string, unknown>)
-  }
-}
-
 export function listOf(keys: readonly unknown[]): KeyList {
   return {
     holds: (column) => sql<boolean>`${sql.ref(column)} = any(${keys})`,
     rows: sql`select unnest(cast(${keys} as text[]))`,
-  }
-}
-
-function spelledOut(keys: readonly unknown[]): KeyList {
-  return {
-    holds: (column) => sql<boolean>`${sql.ref(column)} in (${sql.join(keys)})`,
-    rows: sql`values ${sql.join(keys.map((key) => sql`(${key})`))}`,
   }
 }
 

@@ -3,9 +3,8 @@ import type { RawBuilder } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { deleteBatch } from '../database/batches.ts'
 import type { BatchStatement, Queries } from '../database/database.ts'
-import { preparedForKeys, preparedBatch } from '../database/prepared.ts'
+import { prepared, preparedBatch } from '../database/prepared.ts'
 import type { KeyList } from '../database/prepared.ts'
-import { groupsWithUniqueKeys, batchLookup } from '../database/batch-lookup.ts'
 
 /** A token bucket that holds `burst` calls and refills by one call every `periodMs`. */
 export interface RateLimit {
@@ -28,8 +27,7 @@ export function perSecond(count: number, burst: number): RateLimit {
 /** Processes that share a database share its clock (database-clock.ts), to within this accuracy. */
 const clockErrorMs = 1_000
 
-export interface Taking {
-  key: string
+interface Taking {
   limit: RateLimit
   now: Date
   calls: number
@@ -70,34 +68,24 @@ export function takeStatement(queries: Queries, keys: readonly string[], times: 
   )
 }
 
-const takeEach = preparedBatch<Times & { key: string }>((queries, taking) =>
-  sql`
-    insert into rate_limits (key, full_at) values (${taking.key}, ${taking.first})
-    on conflict (key) ${takingAgain(taking)}`.compile(queries),
-)
+const takeEach = preparedBatch<KeyedTimes>((queries, taking) => takingFromLimit(taking).compile(queries))
 
-const takeAll = preparedForKeys<Times, { key: string }>(
-  (queries, times, keys) => takingFromLimits(times, keys).compile(queries),
+const takeOne = prepared<KeyedTimes, { key: string }>(
+  (queries, taking) => sql<{ key: string }>`${takingFromLimit(taking)} returning key`.compile(queries),
   { leavesCachesValid: true },
 )
 
-const take = batchLookup(async (queries: Queries, takings: readonly Taking[]): Promise<boolean[]> => {
-  const taken = new Set<Taking>()
-  const limits = Map.groupBy(takings, ({ limit, calls }) => `${limit.burst} ${limit.periodMs} ${calls}`)
-  for (const alike of limits.values()) {
-    for (const group of groupsWithUniqueKeys(alike, ({ key }) => key)) {
-      const [first] = group
-      if (!first) continue
-      const keys = group.map(({ key }) => key)
-      const rows = await takeAll(queries, timesOf(first), keys)
-      const through = new Set(rows.map(({ key }) => key))
-      for (const taking of group) if (through.has(taking.key)) taken.add(taking)
-    }
-  }
-  return takings.map((taking) => taken.has(taking))
-})
+interface KeyedTimes extends Times {
+  key: string
+}
 
-export function timesOf({ limit: { burst, periodMs }, now, calls }: Omit<Taking, 'key'>): Times {
+function takingFromLimit(taking: KeyedTimes): RawBuilder<unknown> {
+  return sql`
+    insert into rate_limits (key, full_at) values (${taking.key}, ${taking.first})
+    on conflict (key) ${takingAgain(taking)}`
+}
+
+export function timesOf({ limit: { burst, periodMs }, now, calls }: Taking): Times {
   const time = now.getTime()
   const takenMs = calls * periodMs
   const latest = time + burst * periodMs - takenMs
@@ -110,23 +98,22 @@ export function timesOf({ limit: { burst, periodMs }, now, calls }: Omit<Taking,
  * transaction that is rolled back returns the call. The row holds the time at which the bucket will be full again.
  */
 export async function takeFromLimit(queries: Queries, key: string, limit: RateLimit, now: Date): Promise<void> {
-  const taking = { key, limit, now, calls: 1 }
-  if (await take(queries, taking)) return
-  const { time, latest } = timesOf(taking)
+  if (await tryTakeFromLimit(queries, key, limit, now, 1)) return
+  const { time, latest } = timesOf({ limit, now, calls: 1 })
   const row = await queries.selectFrom('rate_limits').select('full_at').where('key', '=', key).executeTakeFirst()
   const waitMs = (row?.full_at ?? time) - latest
   throw new ServiceError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
 }
 
 /** Takes all of `calls`, or none. */
-export function tryTakeFromLimit(
+export async function tryTakeFromLimit(
   queries: Queries,
   key: string,
   limit: RateLimit,
   now: Date,
   calls: number,
 ): Promise<boolean> {
-  return take(queries, { key, limit, now, calls })
+  return (await takeOne(queries, { key, ...timesOf({ limit, now, calls }) })).length > 0
 }
 
 /** Returns one call to the bucket. */
