@@ -132,7 +132,7 @@ export const CreateAccessRequestReply = Type.Object({
 })
 export type CreateAccessRequestReply = Static<typeof CreateAccessRequestReply>
 
-export const ListPendingQuery = PageQuery
+export const ListPendingQuery = PageQuery('arq')
 export const AccessRequestPage = Page('access_requests', AccessRequest)
 export type AccessRequestPage = Static<typeof AccessRequestPage>
 

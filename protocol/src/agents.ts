@@ -35,7 +35,7 @@ export type RegisterAgentReply = Static<typeof RegisterAgentReply>
 
 export const RotateTokenReply = RegisterAgentReply
 
-export const ListAgentsQuery = ListQuery(agentStatuses)
+export const ListAgentsQuery = ListQuery('agt', agentStatuses)
 export type ListAgentsQuery = Static<typeof ListAgentsQuery>
 export const AgentPage = Page('agents', Agent)
 export type AgentPage = Static<typeof AgentPage>

@@ -84,7 +84,7 @@ export const auditFormats = ['json', 'ndjson', 'csv'] as const
 export type AuditFormat = (typeof auditFormats)[number]
 
 export const ListAuditQuery = Strict({
-  ...pagingMembers,
+  ...pagingMembers('aud'),
   ...ofWhat,
   q: Type.Optional(
     Text({

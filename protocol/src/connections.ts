@@ -27,7 +27,7 @@ export const Connection = Type.Object({
 })
 export type Connection = Static<typeof Connection>
 
-export const ListConnectionsQuery = ListQuery(connectionStatuses)
+export const ListConnectionsQuery = ListQuery('con', connectionStatuses)
 export type ListConnectionsQuery = Static<typeof ListConnectionsQuery>
 export const ConnectionPage = Page('connections', Connection)
 export type ConnectionPage = Static<typeof ConnectionPage>

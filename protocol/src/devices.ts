@@ -31,7 +31,7 @@ export const Device = Type.Object({
 })
 export type Device = Static<typeof Device>
 
-export const ListDevicesQuery = ListQuery(deviceStatuses)
+export const ListDevicesQuery = ListQuery('dev', deviceStatuses)
 export type ListDevicesQuery = Static<typeof ListDevicesQuery>
 export const DevicePage = Page('devices', Device)
 export type DevicePage = Static<typeof DevicePage>

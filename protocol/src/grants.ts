@@ -52,7 +52,7 @@ const Cursor = Type.String({
 })
 
 export const ListGrantsQuery = Strict({
-  ...pagingMembers,
+  ...pagingMembers('grt'),
   cursor: Type.Optional(Cursor),
   status: Type.Optional(Type.Enum(grantStatuses)),
   agent_id: Type.Optional(Id),

@@ -5,24 +5,30 @@ export const defaultPageSize = 50
 export const maxPageSize = 200
 
 /** The id of the last record seen. Any other text would return a wrong or empty page, so it is refused. */
-const Cursor = Type.String({
-  pattern: '^[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}$',
-  description: 'next_cursor of the previous page',
-  examples: ['grt_01k9x3v7qmf5v8t2w4y6z8abcd'],
-})
+function cursorOf(idPrefix: string) {
+  return Type.String({
+    pattern: '^[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}$',
+    description: 'next_cursor of the previous page',
+    examples: [`${idPrefix}_01k9x3v7qmf5v8t2w4y6z8abcd`],
+  })
+}
 
-export const pagingMembers = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPageSize, default: defaultPageSize })),
-  cursor: Type.Optional(Cursor),
+export function pagingMembers(idPrefix: string) {
+  return {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPageSize, default: defaultPageSize })),
+    cursor: Type.Optional(cursorOf(idPrefix)),
+  }
 }
 
 /** The query of a list that can be filtered by these statuses. */
-export function ListQuery<S extends string[]>(statuses: readonly [...S]) {
-  return Strict({ ...pagingMembers, status: Type.Optional(Type.Enum(statuses)) })
+export function ListQuery<S extends string[]>(idPrefix: string, statuses: readonly [...S]) {
+  return Strict({ ...pagingMembers(idPrefix), status: Type.Optional(Type.Enum(statuses)) })
 }
 
-export const PageQuery = Strict(pagingMembers)
-export type PageQuery = Static<typeof PageQuery>
+export function PageQuery(idPrefix: string) {
+  return Strict(pagingMembers(idPrefix))
+}
+export type PageQuery = Static<ReturnType<typeof PageQuery>>
 
 /** One page of a list. `name` is the plural noun of its records. */
 export function Page<const K extends string, T extends TSchema>(name: K, record: T) {

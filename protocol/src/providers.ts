@@ -152,7 +152,7 @@ export const UpdateProviderBody = Strict({
 export type UpdateProviderBody = Static<typeof UpdateProviderBody>
 
 /** Only active ones are listed without an admin token. */
-export const ListProvidersQuery = ListQuery([...providerStatuses, 'all'])
+export const ListProvidersQuery = ListQuery('prv', [...providerStatuses, 'all'])
 export type ListProvidersQuery = Static<typeof ListProvidersQuery>
 export const ProviderPage = Page('providers', Type.Union([ProviderDetails, Provider]))
 export type ProviderPage = Static<typeof ProviderPage>

@@ -90,11 +90,11 @@ export const LogoutAllReply = Type.Object({
 })
 export type LogoutAllReply = Static<typeof LogoutAllReply>
 
-export const ListSessionsQuery = ListQuery(sessionStatuses)
+export const ListSessionsQuery = ListQuery('ses', sessionStatuses)
 export type ListSessionsQuery = Static<typeof ListSessionsQuery>
 export const SessionPage = Page('sessions', Session)
 export type SessionPage = Static<typeof SessionPage>
-export const ListUsersQuery = ListQuery(userStatuses)
+export const ListUsersQuery = ListQuery('usr', userStatuses)
 export type ListUsersQuery = Static<typeof ListUsersQuery>
 export const ListedUser = Type.Object({
   ...User.properties,

@@ -21,7 +21,7 @@ export function mutedAgentRoutes(http: Http, needs: BlockNeeds): void {
       schema: {
         tags,
         summary: 'List muted agents: recently denied or blocked',
-        querystring: PageQuery,
+        querystring: PageQuery('agt'),
         response: { 200: MutedAgentPage },
       },
     },

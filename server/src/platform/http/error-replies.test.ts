@@ -63,7 +63,10 @@ onBothDatabases('errors', (engine) => {
     for (const cursor of ['', 'zzz', 'agt_1', 'AGT_01k9x3v7qmf5v8t2w4y6z8abcd']) {
       const { status, body } = await call('GET', `/v4/agents?cursor=${cursor}`, { token: adminToken })
       assert.deepEqual([status, body.error?.code, body.error?.field], [400, 'invalid_field', 'cursor'], cursor)
+      assert.match(body.error.message, /such as agt_[0-9a-z]{26}\.$/)
     }
+    const { body } = await call('GET', '/v4/audit?cursor=1', { token: adminToken })
+    assert.match(body.error.message, /such as aud_/)
   })
 
   test('a credential of the wrong kind is told which kinds the endpoint accepts', async (t) => {
