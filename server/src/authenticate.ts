@@ -18,7 +18,7 @@ import type { Http } from './platform/http/http.ts'
 import { hasCookie, onlyCookie } from './platform/http/cookies.ts'
 import { Secret } from './platform/secret.ts'
 import { hashToken, isSameHash, isWellFormedToken } from './platform/tokens.ts'
-import { isDueToBeSeen, sessionEnds, statusOf } from './sessions/session.ts'
+import { isLastSeenOutdated, sessionEnds, statusOf } from './sessions/session.ts'
 import type { Session } from './sessions/session.ts'
 import type { SessionStore } from './sessions/session-store.ts'
 import type { User } from './sessions/user.ts'
@@ -234,7 +234,7 @@ async function byDeviceToken(
   const found = await devices.findByTokenHash(database.queries, tokenHash)
   if (!found || found.device.revokedAt || found.user.disabledAt) return undefined
   const now = clock()
-  if (isDueToBeSeen(found.device, now)) await devices.markSeen(database.queries, found.device.deviceId, now)
+  if (isLastSeenOutdated(found.device, now)) await devices.markSeen(database.queries, found.device.deviceId, now)
   return { kind: 'device', ...found }
 }
 
@@ -249,7 +249,7 @@ async function bySessionToken(token: string, needs: AuthenticateNeeds): Promise<
     statusOf(found.session, sessionEnds(config.sessionIdleSeconds, now)) !== 'active'
   )
     return undefined
-  if (isDueToBeSeen(found.session, now)) await sessions.markSeen(database.queries, found.session.sessionId, now)
+  if (isLastSeenOutdated(found.session, now)) await sessions.markSeen(database.queries, found.session.sessionId, now)
   return { kind: 'user', ...found }
 }
 

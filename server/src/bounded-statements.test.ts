@@ -20,7 +20,7 @@ const bounded: Record<string, string> = {
   'audit/audit-chain-store.ts listStubs': 'one for each chain; only `audit verify` reads them',
   'audit/audit-chain-store.ts putStub': 'the records of a batch, and their heads',
   'call-log/audit-list-store.ts withFollowUps': 'the calls of a page',
-  'audit/audit-chain-store.ts listOutside': 'the records of a stretch, which is limited',
+  'audit/audit-chain-store.ts listOutside': 'the records of a range, which is limited',
   'call-log/call-series-store.ts read': 'reads from records that are limited',
   'audit/audit-tail-store.ts listThese': 'the numbers it is given, at most 500',
   'callbacks/callback-store.ts dropOf': 'the ids it is given, a batch',

@@ -39,12 +39,12 @@ export interface OutsideRecord {
 }
 
 /** A range of sequence numbers, `from` excluded. */
-export interface Stretch {
+export interface SequenceRange {
   from: number
   to: number
 }
 
-const within = ({ from, to }: Stretch) => sql<boolean>`sequence > ${from} and sequence <= ${to}`
+const within = ({ from, to }: SequenceRange) => sql<boolean>`sequence > ${from} and sequence <= ${to}`
 
 export const auditChainStore = {
   insert: async (tx: Queries, rows: readonly LinkedRow[]): Promise<void> => {
@@ -79,10 +79,10 @@ export const auditChainStore = {
     return rows.map(({ detail }) => detail)
   },
 
-  /** Records from before there were chains, in all or in a stretch. */
-  countUnchained: async (queries: Queries, stretch?: Stretch): Promise<number> => {
+  /** Records from before there were chains, in all or in a range. */
+  countUnchained: async (queries: Queries, range?: SequenceRange): Promise<number> => {
     const { rows } = await sql<{ count: number }>`select count(*) as count from audit_records
-      where chain is null and ${stretch ? within(stretch) : sql`true`}`.execute(queries)
+      where chain is null and ${range ? within(range) : sql`true`}`.execute(queries)
     return rows[0]?.count ?? 0
   },
 
@@ -161,7 +161,7 @@ export const auditChainStore = {
   },
 
   /** The next `limit` records of the table. */
-  nextStretch: async (queries: Queries, from: number, limit: number): Promise<Stretch | undefined> => {
+  nextRange: async (queries: Queries, from: number, limit: number): Promise<SequenceRange | undefined> => {
     const next = queries.selectFrom('audit_records').select('sequence').where('sequence', '>', from).orderBy('sequence')
     const last = await next
       .offset(limit - 1)
@@ -172,10 +172,10 @@ export const auditChainStore = {
   },
 
   /** Before the first record of their chain, or below its stub. One query, because retention may be running. */
-  listOutside: async (queries: Queries, stretch: Stretch): Promise<OutsideRecord[]> => {
+  listOutside: async (queries: Queries, range: SequenceRange): Promise<OutsideRecord[]> => {
     const { rows } = await sql<OutsideRecord>`
       select chain, position, audit_id as ${sql.ref('auditId')} from audit_records
-      where ${within(stretch)} and chain is not null and (position is null or position <= coalesce(
+      where ${within(range)} and chain is not null and (position is null or position <= coalesce(
         (select audit_stubs.position from audit_stubs where audit_stubs.chain = audit_records.chain), 0))
       order by sequence`.execute(queries)
     return rows

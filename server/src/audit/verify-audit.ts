@@ -85,11 +85,11 @@ async function findUnchained({ database: { queries }, chains, pageSize = 1000 }:
   let unchained = 0
   let from = 0
   await inBatches(async () => {
-    const stretch = await chains.nextStretch(queries, from, pageSize)
-    if (!stretch) return 'done'
-    outside.push(...(await chains.listOutside(queries, stretch)).slice(0, maxShown - outside.length))
-    unchained += await chains.countUnchained(queries, stretch)
-    from = stretch.to
+    const range = await chains.nextRange(queries, from, pageSize)
+    if (!range) return 'done'
+    outside.push(...(await chains.listOutside(queries, range)).slice(0, maxShown - outside.length))
+    unchained += await chains.countUnchained(queries, range)
+    from = range.to
     return 'more'
   })
   return { outside, unchained }

@@ -22,7 +22,7 @@ import type { ConnectFlowStore } from './connect-flow-store.ts'
 import type { Connection } from './connection.ts'
 import { keepConnection } from './keep-connection.ts'
 import type { KeepConnectionNeeds } from './keep-connection.ts'
-import { learnAccount } from './learn-account.ts'
+import { identifyAccount } from './identify-account.ts'
 
 export interface FinishConnectNeeds extends KeepConnectionNeeds {
   config: Pick<Config, 'baseUrl'>
@@ -129,7 +129,7 @@ async function connect(
     nonce: flow.nonce ?? undefined,
   }
   const tokens = await oauth.endCode(client, callback, checks)
-  const account = await learnAccount(needs, provider, client, tokens)
+  const account = await identifyAccount(needs, provider, client, tokens)
   const { userId, providerId, connectionId, scopes } = flow
   const consent = { userId, providerId, connectionId, scopes, tokens, account, requestId }
   return database.transaction((tx) => keepConnection(needs, tx, consent, clock()))

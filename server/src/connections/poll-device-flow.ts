@@ -13,7 +13,7 @@ import type { DeviceFlow, DeviceFlowStatus } from './device-flow.ts'
 import type { DeviceFlowStore, KnownFlow } from './device-flow-store.ts'
 import { keepConnection } from './keep-connection.ts'
 import type { Consent, KeepConnectionNeeds } from './keep-connection.ts'
-import { learnAccount } from './learn-account.ts'
+import { identifyAccount } from './identify-account.ts'
 
 export interface PollDeviceFlowNeeds extends KeepConnectionNeeds {
   oauth: OAuth
@@ -69,7 +69,7 @@ async function ask(needs: PollDeviceFlowNeeds, flow: DeviceFlow, requestId: stri
   } catch (error) {
     return refused(needs, flow, error, requestId, waitFor)
   }
-  const account = await learnAccount(needs, provider, client, tokens)
+  const account = await identifyAccount(needs, provider, client, tokens)
   return keep(needs, flow, { tokens, account, requestId })
 }
 

@@ -20,7 +20,7 @@ export interface BlockSearch {
 }
 
 /** A range of a text. `isEnd`: nothing follows, so a form that is cut off there counts as a match. */
-export interface Stretch {
+export interface TextRange {
   bytes: Buffer
   from: number
   to: number
@@ -128,15 +128,15 @@ function lowerBound(endings: Int32Array, hash: number): number {
 /** Matches begin at the pattern's core and may overlap. `lowerCase`: the text was converted to lower case. */
 export function search(
   forms: BlockSearch,
-  stretch: Stretch,
+  range: TextRange,
   lowerCase: boolean,
   found: (pattern: Pattern, from: number, to: number) => void,
 ): void {
   const { window, blocks, lastBlocks, endings, patterns } = forms
-  const { bytes, to } = stretch
+  const { bytes, to } = range
   let compared: Map<number, Progress> | undefined
   const shift = window - block + 1
-  let end = stretch.from + window
+  let end = range.from + window
   while (end <= to) {
     const hash = hashOf(bytes[end - 3] ?? 0, bytes[end - 2] ?? 0, bytes[end - 1] ?? 0)
     if (!has(blocks, hash)) {
@@ -151,12 +151,12 @@ export function search(
     for (let at = lowerBound(endings, hash); (endings[at] ?? -1) >> indexBits === hash; at++) {
       const index = (endings[at] ?? 0) & indexMask
       const pattern = patternAt(patterns, index)
-      let matchEnd = compare(pattern, stretch, start, lowerCase)
+      let matchEnd = compare(pattern, range, start, lowerCase)
       if (matchEnd === unsure) {
         compared ??= new Map<number, Progress>()
         const progress = compared.get(index) ?? { textAt: start, matched: 0 }
         compared.set(index, progress)
-        matchEnd = continueCompare(pattern, bordersAt(forms, index, pattern), stretch, start, progress)
+        matchEnd = continueCompare(pattern, bordersAt(forms, index, pattern), range, start, progress)
       }
       if (matchEnd !== differs) found(pattern, start, matchEnd)
     }
@@ -167,7 +167,7 @@ export function search(
 const differs = -1
 const unsure = -2
 
-function compare(pattern: Pattern, { bytes: text, to, isEnd }: Stretch, start: number, lowerCase: boolean): number {
+function compare(pattern: Pattern, { bytes: text, to, isEnd }: TextRange, start: number, lowerCase: boolean): number {
   const { bytes, fold, coreFrom, coreTo, enough } = pattern
   // Lower-case text is a header name, which is short.
   const stop = lowerCase ? coreTo : Math.min(coreTo, coreFrom + compareAtOnce)
@@ -199,7 +199,7 @@ interface Progress {
 function continueCompare(
   { bytes, fold, coreFrom, coreTo, enough }: Pattern,
   borders: Int32Array,
-  stretch: Stretch,
+  range: TextRange,
   start: number,
   progress: Progress,
 ): number {
@@ -210,10 +210,10 @@ function continueCompare(
     progress.textAt = Math.max(progress.textAt, start)
     if (progress.textAt - progress.matched > start) return differs
     if (coreFrom + progress.matched === coreTo) return progress.textAt
-    if (progress.textAt === stretch.to) {
-      return stretch.isEnd && coreFrom + progress.matched >= enough ? progress.textAt : differs
+    if (progress.textAt === range.to) {
+      return range.isEnd && coreFrom + progress.matched >= enough ? progress.textAt : differs
     }
-    const byte = fold[stretch.bytes[progress.textAt] ?? 0] ?? 0
+    const byte = fold[range.bytes[progress.textAt] ?? 0] ?? 0
     while (progress.matched > 0 && bytes[coreFrom + progress.matched] !== byte) {
       progress.matched = borders[progress.matched - 1] ?? 0
     }

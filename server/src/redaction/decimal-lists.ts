@@ -3,7 +3,7 @@
  * separated by commas and blanks, and a list continues on the next line only after a comma.
  */
 import { search } from './block-search.ts'
-import type { BlockSearch, Stretch } from './block-search.ts'
+import type { BlockSearch, TextRange } from './block-search.ts'
 import type { Pattern } from './pattern.ts'
 
 export interface ListSpan {
@@ -59,8 +59,8 @@ let decoded = Buffer.alloc(0)
 let starts = new Int32Array(0)
 let ends = new Int32Array(0)
 
-export function findInLists(forms: BlockSearch, stretch: Stretch, found: (span: ListSpan) => void): void {
-  const { bytes, from, to } = stretch
+export function findInLists(forms: BlockSearch, range: TextRange, found: (span: ListSpan) => void): void {
+  const { bytes, from, to } = range
   for (let at = from + stride - 1, least = from; at < to;) {
     if (kinds[bytes[at] ?? 0] === 0) {
       at += stride
@@ -71,14 +71,14 @@ export function findInLists(forms: BlockSearch, stretch: Stretch, found: (span: 
     let end = at + 1
     while (end < to && kinds[bytes[end] ?? 0] !== 0) end++
     if (end - start >= shortestList)
-      searchRun(forms, { ...stretch, from: start, to: end, isEnd: stretch.isEnd && end === to }, found)
+      searchRun(forms, { ...range, from: start, to: end, isEnd: range.isEnd && end === to }, found)
     least = end
     at = end + stride
   }
 }
 
 /** Searches a run of digits and separators, which is one list or several. */
-function searchRun(forms: BlockSearch, run: Stretch, found: (span: ListSpan) => void): void {
+function searchRun(forms: BlockSearch, run: TextRange, found: (span: ListSpan) => void): void {
   const { bytes, from, to } = run
   reserve(to - from)
   // Local variables are faster in this loop over every byte.
@@ -131,7 +131,7 @@ function flushDecoded(
   return 0
 }
 
-function searchList(forms: BlockSearch, source: Buffer, list: Stretch, found: (span: ListSpan) => void): void {
+function searchList(forms: BlockSearch, source: Buffer, list: TextRange, found: (span: ListSpan) => void): void {
   search(forms, list, false, (pattern, coreStart, coreEnd) => {
     const { from, to } = extendMatch(pattern, list, coreStart, coreEnd)
     const start = starts[from] ?? 0
@@ -141,7 +141,7 @@ function searchList(forms: BlockSearch, source: Buffer, list: Stretch, found: (s
 }
 
 /** Extends a match of the core by as much of the pattern as is on both sides. */
-function extendMatch(pattern: Pattern, list: Stretch, start: number, end: number) {
+function extendMatch(pattern: Pattern, list: TextRange, start: number, end: number) {
   const { bytes, first, last, fold, coreFrom, coreTo } = pattern
   let [from, to] = [start, end]
   const isAt = (at: number, index: number) => fold[list.bytes[at] ?? 0] === bytes[index]

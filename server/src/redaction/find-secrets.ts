@@ -1,6 +1,6 @@
 /** Finds every form of every secret in a range of bytes: as received, then after decoding each layer of escapes. */
 import { search } from './block-search.ts'
-import type { Stretch } from './block-search.ts'
+import type { TextRange } from './block-search.ts'
 import { findInLists } from './decimal-lists.ts'
 import type { ListSpan } from './decimal-lists.ts'
 import { isBase64, isEscapeStart } from './escapes.ts'
@@ -23,13 +23,13 @@ const longestOpen = 10
 const views = Array.from({ length: layers }, createView)
 
 /** In order, without overlaps. */
-export function findSecrets(forms: SecretForms, stretch: Stretch, isLowerCase = false): Span[] {
+export function findSecrets(forms: SecretForms, range: TextRange, isLowerCase = false): Span[] {
   if (!forms.search) return []
   const spans: Span[] = []
-  findInLists(forms.search, stretch, (span) => spans.push(span))
-  let current = stretch
+  findInLists(forms.search, range, (span) => spans.push(span))
+  let current = range
   for (let layer = 0; ; layer++) {
-    searchLayer(forms, current, layer, stretch, isLowerCase, spans)
+    searchLayer(forms, current, layer, range, isLowerCase, spans)
     const view = views[layer]
     if (!view || !unescapeInto(view, current.bytes, current.from, current.to, forms)) break
     current = { bytes: view.bytes, from: 0, to: view.length, isEnd: current.isEnd && view.reachesEnd }
@@ -39,9 +39,9 @@ export function findSecrets(forms: SecretForms, stretch: Stretch, isLowerCase = 
 
 function searchLayer(
   forms: SecretForms,
-  text: Stretch,
+  text: TextRange,
   layer: number,
-  whole: Stretch,
+  whole: TextRange,
   isLowerCase: boolean,
   spans: Span[],
 ): void {
@@ -65,7 +65,7 @@ function searchLayer(
 }
 
 /** The length of an incomplete escape at the end of the text: a body can be cut off within one. */
-function openAtEnd({ bytes, from, to }: Stretch): number {
+function openAtEnd({ bytes, from, to }: TextRange): number {
   for (let at = to - 1; at >= from && at >= to - longestOpen; at--) {
     if (isEscapeStart[bytes[at] ?? 0] === 1) {
       return openEscape.exec(bytes.toString('latin1', Math.max(from, to - longestOpen), to))?.[0].length ?? 0
@@ -75,7 +75,14 @@ function openAtEnd({ bytes, from, to }: Stretch): number {
 }
 
 /** Maps a match back to its place in the original bytes, extended to the rest of the pattern on both sides. */
-function inSource(pattern: Pattern, text: Stretch, layer: number, whole: Stretch, start: number, end: number): Span {
+function inSource(
+  pattern: Pattern,
+  text: TextRange,
+  layer: number,
+  whole: TextRange,
+  start: number,
+  end: number,
+): Span {
   const { bytes, first, last, fold, coreFrom, coreTo, sharesBefore, sharesAfter } = pattern
   let from = start
   let to = end

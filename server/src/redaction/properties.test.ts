@@ -169,9 +169,9 @@ test('skipping plain text between escapes misses nothing that a full search find
     fc.property(token, fc.array(piece, { maxLength: 25 }), fc.boolean(), (secret, pieces, isEnd) => {
       const forms = compileSecrets([new Secret(secret)])
       const given = Buffer.concat(pieces.map((encode) => encode(secret)))
-      const stretch = { bytes: given, from: 0, to: given.length, isEnd }
-      const found = findSecrets(forms, stretch)
-      const all = findSecrets({ ...forms, held: anyByte }, stretch)
+      const range = { bytes: given, from: 0, to: given.length, isEnd }
+      const found = findSecrets(forms, range)
+      const all = findSecrets({ ...forms, held: anyByte }, range)
       // Behind a base64 form that is cut off, a digit of what follows may begin with the bits that were to come.
       const missed = all.filter(({ from, to }) => !isCovered(found, from, to - 1))
       assert.deepEqual(missed, [], given.toString('latin1'))

@@ -7,9 +7,9 @@ import { anyByte, usualBytes } from './held-back.ts'
 import { patternsOf, patternsOfPart } from './pattern.ts'
 import type { Pattern } from './pattern.ts'
 import { partsOf } from './secret-parts.ts'
-import type { Sought } from './unescape.ts'
+import type { DecodingScope } from './unescape.ts'
 
-export interface SecretForms extends Sought {
+export interface SecretForms extends DecodingScope {
   /** Undefined if there is nothing to search for. */
   readonly search: BlockSearch | undefined
   readonly longestPattern: number
@@ -39,8 +39,8 @@ export function compileSecrets(secrets: readonly Secret[]): SecretForms {
   ])
   const longest = revealed.reduce((most, value) => Math.max(most, Buffer.byteLength(value)), 0)
   // Taken from the patterns, not the secrets: a secret that looks like escapes has other bytes once it is decoded.
-  const sought = bytesOf(patterns)
-  const isUsual = sought.every((isIn, byte) => isIn === 0 || usualBytes[byte] === 1)
+  const patternBytes = bytesOf(patterns)
+  const isUsual = patternBytes.every((isIn, byte) => isIn === 0 || usualBytes[byte] === 1)
   const longestPattern = patterns.reduce((most, { first, last }) => Math.max(most, last - first), 0)
   return {
     search: patterns.length === 0 ? undefined : compileSearch(patterns),
@@ -49,7 +49,7 @@ export function compileSecrets(secrets: readonly Secret[]): SecretForms {
     longestForm: longest * bytesPerCharacter,
     plainNames: new Map(),
     held: isUsual ? usualBytes : anyByte,
-    wanted: wantedBytes(sought),
+    wanted: wantedBytes(patternBytes),
   }
 }
 
@@ -62,9 +62,9 @@ function bytesOf(patterns: readonly Pattern[]): Uint8Array {
 const usuallyWanted = new Uint8Array(256)
 for (const byte of alwaysWanted) usuallyWanted[byte] = 1
 
-function wantedBytes(sought: Uint8Array): Uint8Array {
-  if (sought.every((isIn, byte) => isIn <= (usuallyWanted[byte] ?? 0))) return usuallyWanted
-  const wanted = sought.map((isIn, byte) => isIn | (usuallyWanted[byte] ?? 0))
+function wantedBytes(patternBytes: Uint8Array): Uint8Array {
+  if (patternBytes.every((isIn, byte) => isIn <= (usuallyWanted[byte] ?? 0))) return usuallyWanted
+  const wanted = patternBytes.map((isIn, byte) => isIn | (usuallyWanted[byte] ?? 0))
   // A non-ASCII character can be encoded in several ways, each with different bytes.
   if (wanted.subarray(0x80).includes(1)) wanted.fill(1)
   return wanted

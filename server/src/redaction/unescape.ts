@@ -19,7 +19,7 @@ export interface View {
 }
 
 /** What decoding has to know about the secrets. */
-export interface Sought {
+export interface DecodingScope {
   /** How far from an escape a form can extend. */
   reach: number
   /** The bytes that can be part of a form. */
@@ -46,7 +46,7 @@ export function unescapeInto(
   source: Buffer,
   from: number,
   to: number,
-  { reach: usualReach, held, wanted }: Sought,
+  { reach: usualReach, held, wanted }: DecodingScope,
 ): boolean {
   beginStarts(from, wanted)
   let at = nextStart(source, from, to)
@@ -133,11 +133,11 @@ export const layers = 5
 export function* unescaped(text: string): Generator<string> {
   yield text
   const all = new Uint8Array(256).fill(1)
-  const sought = { reach: 0, held: all, wanted: all }
+  const everything = { reach: 0, held: all, wanted: all }
   const view = createView()
   let bytes = Buffer.from(text, 'latin1')
   for (let layer = 0; layer < layers; layer++) {
-    if (!unescapeInto(view, bytes, 0, bytes.length, sought)) return
+    if (!unescapeInto(view, bytes, 0, bytes.length, everything)) return
     bytes = Buffer.from(view.bytes.subarray(0, view.length))
     yield bytes.toString('latin1')
   }

@@ -29,6 +29,6 @@ export function statusOf(session: Session, { now, idleSince }: SessionEnds): Ses
 const seenEverySeconds = 60
 
 /** Whether a call should update `lastSeenAt`. A precision of one minute is enough. */
-export function isDueToBeSeen({ lastSeenAt }: { lastSeenAt: Date }, now: Date): boolean {
+export function isLastSeenOutdated({ lastSeenAt }: { lastSeenAt: Date }, now: Date): boolean {
   return now.getTime() - lastSeenAt.getTime() >= seenEverySeconds * 1000
 }

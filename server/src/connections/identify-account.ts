@@ -8,14 +8,14 @@ import type { Provider } from '../providers/provider.ts'
 import { accountIn, accountInTokens, plainAccount } from './account.ts'
 import type { Account } from './account.ts'
 
-interface LearnAccountNeeds {
+interface IdentifyAccountNeeds {
   oauth: OAuth
   log: Log
 }
 
 /** A connection without a label is better than none: a failure here only leaves the label out. */
-export async function learnAccount(
-  { oauth, log }: LearnAccountNeeds,
+export async function identifyAccount(
+  { oauth, log }: IdentifyAccountNeeds,
   provider: Provider,
   client: OAuthClient,
   tokens: Tokens,
