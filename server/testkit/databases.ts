@@ -79,9 +79,27 @@ function withDatabase(server: string, name: string): string {
   return url.href
 }
 
+/** One connection for the whole process. It keeps the process alive only while a statement runs. */
+const administrators = new Map<string, { client: pg.Client; isConnected: Promise<unknown>; running: number }>()
+
 async function onServer(url: string, statement: string): Promise<void> {
+  const known = administrators.get(url) ?? administratorOf(url)
+  administrators.set(url, known)
+  const { client } = known
+  if (known.running++ === 0) client.ref()
+  try {
+    await known.isConnected
+    await client.query(statement)
+  } finally {
+    if (--known.running === 0) client.unref()
+  }
+}
+
+function administratorOf(url: string) {
   const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  await client.query(statement)
-  await client.end()
+  const forget = () => administrators.delete(url)
+  client.on('error', forget).on('end', forget)
+  const isConnected = client.connect()
+  isConnected.catch(forget)
+  return { client, isConnected, running: 0 }
 }

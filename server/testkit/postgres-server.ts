@@ -18,13 +18,20 @@ export interface PostgresServer {
   stop: () => Promise<void>
 }
 
+/** Nothing has to survive a crash of the machine, and databases are copied and dropped all the time. */
+const quick = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: 0,
+  file_copy_method: 'clone',
+  io_method: 'sync',
+}
+
 /** PostgreSQL refuses to run as root; the user nobody exists everywhere. */
 const nobody = 65_534
 
-/**
- * The tests create hundreds of databases and need no durability, so fsync is off; benchmarks need it. `disk` is a
- * data folder on a file system that may be small.
- */
+/** Benchmarks need a durable one. `disk` is a data folder on a file system that may be small. */
 export async function startPostgres({
   isDurable = false,
   disk,
@@ -48,9 +55,9 @@ export async function startPostgres({
     listen_addresses: '127.0.0.1',
     port,
     unix_socket_directories: folder,
-    fsync: isDurable ? 'on' : 'off',
     max_connections: 300,
     max_wal_size: isDurable && disk === undefined ? '1GB' : '128MB',
+    ...(isDurable ? { fsync: 'on' } : quick),
   }
   const options = Object.entries(flags).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const start = async () => {
