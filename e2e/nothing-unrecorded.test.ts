@@ -11,7 +11,8 @@ import type { Calling } from './calling.ts'
 import { runServer } from './running-service.ts'
 
 const clients = 32
-const kills = 20
+/** `npm run endurance -- --cuts` kills it more often. */
+const kills = process.env['TEST_LONG_FORM'] === '1' ? 20 : 6
 
 /**
  * Every client calls, with a unique path each time, until the service is killed: by the upstream, at the
@@ -88,11 +89,11 @@ async function startRecorded(t: TestContext): Promise<Recorded> {
   return { upstream, calling: await startCalling(t, 'sqlite', { hosts: [upstream.host] }), whenSeen }
 }
 
-/** Forty starts take long on a busy machine. */
+/** So many starts take long on a busy machine. */
 const longer = { timeout: 300_000 }
 
 test(
-  '32 clients, 20 kills: every request that the upstream got is recorded, and the log verifies',
+  '32 clients, a kill at different moments: every request that the upstream got is recorded, and the log verifies',
   longer,
   async (t) => {
     const recorded = await startRecorded(t)
@@ -136,7 +137,7 @@ test(
       upstream.requests.length,
       'sent once each',
     )
-    assert.ok(answered.size >= 1000, `${answered.size} calls were answered`)
+    assert.ok(answered.size >= kills * 50, `${answered.size} calls were answered`)
     // Calls completed long before a kill have their outcome; those cut off by it never get one.
     const without = [...attempts.values()].filter((auditId) => !outcomes.has(auditId))
     assert.ok(without.length <= kills * clients, `${without.length} of ${attempts.size} calls are without an outcome`)

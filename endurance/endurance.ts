@@ -11,7 +11,8 @@
  * `--records 1000000`    instead measures how long `/healthz` takes at most with that many records (see records.ts)
  * `--memory`             instead measures the memory that 1,000 accounts take, for `--seconds` (see memory.ts)
  * `--seeded <folder>`    keeps the filled database of `--records` there and uses it again (SQLite)
- * `--cuts`               first breaks connections off at every byte, on every kind of listener
+ * `--cuts`               first breaks connections off at every byte, on every kind of listener, and kills the service 20
+ *                        times
  *
  * Exits with an error if a target is missed.
  */
@@ -107,7 +108,7 @@ async function main(): Promise<boolean> {
   }
   if (values.memory) return measureMemory(scope, seconds, say)
   if (values.records !== undefined) return measureRecords(scope, recordsOrder(values.records), say)
-  if (values.cuts) await cutEveryByte()
+  if (values.cuts) await runLongTests()
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-endurance-'))
   scope.after(() => {
     rmSync(folder, { recursive: true, force: true })
@@ -256,13 +257,16 @@ function rowsFor(quiet: Measured, one: Measured): Row[] {
   ]
 }
 
-async function cutEveryByte(): Promise<void> {
-  say('Breaking connections off at every byte, on every listener …')
-  const file = resolve(import.meta.dirname, '../e2e/broken-connections.test.ts')
-  const env = { ...process.env, TEST_EVERY_BYTE: '1' }
-  const child = spawn(process.execPath, ['--test', '--test-reporter=spec', file], { stdio: 'inherit', env })
+async function runLongTests(): Promise<void> {
+  say('Breaking connections off at every byte, on every listener, and killing the service 20 times …')
+  const files = ['broken-connections', 'nothing-unrecorded'].map((name) =>
+    resolve(import.meta.dirname, `../e2e/${name}.test.ts`),
+  )
+  const env = { ...process.env, TEST_LONG_FORM: '1' }
+  const args = ['--test', '--test-reporter=spec', '--test-concurrency=1', ...files]
+  const child = spawn(process.execPath, args, { stdio: 'inherit', env })
   const [code] = (await once(child, 'exit')) as [number | null]
-  if (code !== 0) throw new Error('a listener crashed')
+  if (code !== 0) throw new Error('a listener crashed, or a call was not recorded')
 }
 
 const isMet = await main().finally(async () => {
