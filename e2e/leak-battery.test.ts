@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { Agent } from 'node:https'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { RawUpstream } from '../server/testkit/raw-http.ts'
@@ -118,14 +119,18 @@ function alignedTable(rows: string[][]): string {
 describe('a token that the upstream returns', () => {
   let calling: Calling
   let upstream: RawUpstream
+  let ca: string
+  const connections = new Agent({ keepAlive: true })
   const endings: (() => unknown)[] = []
   const tried = new Map<string, { whole: number; streamed: number }>()
   before(async () => {
     const scope = { after: (ending: () => unknown) => endings.unshift(ending) } as Parameters<typeof startCalling>[0]
     upstream = await startReflectingUpstream(scope, secretForms, { refresh: tokens.refresh_token })
+    ca = readFileSync(upstream.caFile, 'utf8')
     calling = await startCalling(scope, 'sqlite', { hosts: [upstream.host], tokens })
   })
   after(async () => {
+    connections.destroy()
     for (const ending of endings) await ending()
   })
 
@@ -139,8 +144,9 @@ describe('a token that the upstream returns', () => {
       host: 'localhost',
       port: upstream.port,
       path: reflectionPath(one),
-      headers: { authorization: `Bearer ${secret}`, connection: 'close' },
-      ca: readFileSync(upstream.caFile, 'utf8'),
+      headers: { authorization: `Bearer ${secret}` },
+      agent: connections,
+      ca,
     })
 
   const throughService = (one: Case, call: object): Promise<RawAnswer> =>

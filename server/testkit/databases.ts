@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe } from 'node:test'
@@ -80,26 +81,27 @@ function withDatabase(server: string, name: string): string {
 }
 
 /** One connection for the whole process. It keeps the process alive only while a statement runs. */
-const administrators = new Map<string, { client: pg.Client; isConnected: Promise<unknown>; running: number }>()
+const administrators = new Map<string, ReturnType<typeof administratorOf>>()
 
 async function onServer(url: string, statement: string): Promise<void> {
   const known = administrators.get(url) ?? administratorOf(url)
   administrators.set(url, known)
-  const { client } = known
-  if (known.running++ === 0) client.ref()
+  const { client, socket } = known
+  if (known.running++ === 0) socket.ref()
   try {
     await known.isConnected
     await client.query(statement)
   } finally {
-    if (--known.running === 0) client.unref()
+    if (--known.running === 0) socket.unref()
   }
 }
 
 function administratorOf(url: string) {
-  const client = new pg.Client({ connectionString: url })
+  const socket = new Socket()
+  const client = new pg.Client({ connectionString: url, stream: () => socket })
   const forget = () => administrators.delete(url)
   client.on('error', forget).on('end', forget)
   const isConnected = client.connect()
   isConnected.catch(forget)
-  return { client, isConnected, running: 0 }
+  return { client, socket, isConnected, running: 0 }
 }

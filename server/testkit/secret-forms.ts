@@ -129,6 +129,13 @@ export function leftOf(output: Buffer, form: SecretForm, secret: string): string
   const encoded = form.encode(secret)
   const ofAnother = form.encode(secret.replace(/(?<=.).(?=.)/g, (character) => (character === 'q' ? 'w' : 'q')))
   const length = Math.min(shortestLeft, encoded.length)
+  // Every piece contains one of these blocks, and most outputs contain none.
+  const block = Math.ceil(length / 2)
+  let hasBlock = false
+  for (let from = 0; from + block <= encoded.length && !hasBlock; from += block) {
+    hasBlock = output.includes(encoded.subarray(from, from + block))
+  }
+  if (!hasBlock) return undefined
   for (let from = 0; from + length <= encoded.length; from++) {
     const piece = encoded.subarray(from, from + length)
     if (output.includes(piece) && !ofAnother.includes(piece)) return piece.toString('latin1')
