@@ -54,7 +54,15 @@ export const DryRunReply = Type.Object({
   allowed: Type.Boolean(),
   reason: Type.Optional(Type.String({ description: 'The error code that the call would be refused with' })),
   would_inject: Nullable(
-    Type.Object({ header: Type.String(), value: Type.String({ description: 'With the credential redacted' }) }),
+    Type.Object(
+      {
+        header: Type.Optional(Type.String({ description: 'The name of the header' })),
+        query: Type.Optional(Type.String({ description: 'The name of the query parameter' })),
+        path: Type.Optional(Type.String({ description: 'The path up to and with the segment' })),
+        value: Type.String({ description: 'With the credential redacted' }),
+      },
+      { description: 'Where the credential goes. null: nothing is added to this call' },
+    ),
   ),
   dropped_headers: Type.Array(Type.String(), { description: 'Request headers that would not be forwarded' }),
   grant: Nullable(

@@ -335,10 +335,8 @@ test('a Secret is revealed only in the listed files', () => {
     'platform/vault/master-keys.ts', // parses and writes the master keys
     'platform/vault/vault.ts', // seals
     'proxy/admit.ts', // hands out an answer that was kept under an Idempotency-Key
-    'proxy/credentials.ts', // writes the token's prefix before it
-    'proxy/send.ts', // puts the credential into the call
+    'proxy/credential-kinds/header.ts', // puts a token into the call
     'redaction/secret-forms.ts', // searches for it
-    'sandbox/sandbox-route.ts', // makes the header that carries it
     'sessions/browser-login-routes.ts', // puts the tokens of browser and session into their cookies
     'sessions/browser-login.ts', // puts the provider's answer, as it came, to the address that it came to
     'sessions/issue-login-token.ts', // makes the link that carries it

@@ -9,6 +9,8 @@ import { hashToken } from '../src/platform/tokens.ts'
 import { Secret } from '../src/platform/secret.ts'
 import type { ProxyInput } from '../src/proxy/call.ts'
 import type { Outcome } from '../src/proxy/flight.ts'
+import { bearerInjection } from '../src/providers/provider.ts'
+import { headerInjects, inHeader } from '../src/proxy/credential-kinds/header.ts'
 import { createUnsentAnswers } from '../src/proxy/unsent-answers.ts'
 import { createCallLog } from '../src/call-log/call-log.ts'
 import type { CallLog, CallLogNeeds } from '../src/call-log/call-log.ts'
@@ -94,10 +96,10 @@ export async function proxyTo(
         return upstream(request)
       }),
       rules: undefined,
-      injection: { name: 'authorization', prefix: 'Bearer ' },
+      injects: headerInjects(bearerInjection),
       credential: () =>
         Promise.resolve({
-          header: { name: 'authorization', value: new Secret(`Bearer ${upstreamToken}`) },
+          apply: inHeader(bearerInjection, new Secret(upstreamToken)),
           forms: compileSecrets([new Secret(upstreamToken)]),
           wasAwaited: false,
         }),

@@ -63,7 +63,7 @@ export const readOutput = z.object(answer)
 export const callOutput = z.object({
   ...readOutput.partial().shape,
   allowed: z.boolean().optional().describe('With dry_run: whether the call would be allowed'),
-  would_inject: z.object({ header: z.string(), value: z.string() }).nullish(),
+  would_inject: z.looseObject({ header: z.string().optional(), value: z.string() }).nullish(),
   grant: z.looseObject({ grant_id: z.string() }).nullish(),
 })
 

@@ -5,6 +5,7 @@ import type { Egress, EgressRequest } from '../platform/egress/egress.ts'
 import type { SuppliedBy } from '../platform/egress/destinations.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { perSecond } from '../platform/limits/rate-limits.ts'
+import { headerInjects } from './credential-kinds/header.ts'
 import type { CredentialOf } from './credentials.ts'
 import type { HeaderList, Route, Upstream, UpstreamRequest } from './upstream.ts'
 
@@ -22,7 +23,7 @@ export function connectionRoute(needs: ConnectionRouteNeeds, { grant, connection
   return {
     upstream: httpsUpstream(needs.egress, connection.connectionId, whoSupplied(provider)),
     rules: { metadata, preset, apiHosts, apiHost: connection.apiHost, allowRange },
-    injection,
+    injects: headerInjects(injection),
     credential: (refused) => needs.credentialOf(connection, provider, refused),
     ...(proxyRatePerAgent > 0 && {
       rate: { key: `proxy-call:${grant.agentId}`, limit: perSecond(proxyRatePerAgent, proxyBurstPerAgent) },

@@ -7,9 +7,19 @@ import type { FreshTokenOf } from '../connections/fresh-token.ts'
 import type { StandingConnection, StandingProvider } from '../grants/standing.ts'
 import type { Clock } from '../platform/clock.ts'
 import { setBounded } from '../platform/cache/memoize.ts'
-import { Secret } from '../platform/secret.ts'
+import type { Secret } from '../platform/secret.ts'
 import { compileSecrets } from '../redaction/secret-forms.ts'
+import { openOAuth2 } from './credential-kinds/oauth2.ts'
 import type { Credential } from './upstream.ts'
+
+/** A credential that was read from the database. */
+export interface OpenedCredential extends Pick<Credential, 'apply'> {
+  version: number
+  /** The version, if a newer one can be had when an upstream refuses it. */
+  renews: number | undefined
+  /** Everything to redact from responses. */
+  secrets: readonly Secret[]
+}
 
 interface Cached {
   version: number
@@ -27,14 +37,13 @@ export type CredentialOf = (
 export function createCredentials({ freshToken, clock }: { freshToken: FreshTokenOf; clock: Clock }): CredentialOf {
   const cache = new Map<string, Cached>()
   const open = async ({ connectionId }: StandingConnection, provider: StandingProvider, refused?: number) => {
-    const { injection } = provider
-    const { accessToken, version, secrets } = await freshToken(connectionId, refused)
+    const { apply, version, renews, secrets } = await openOAuth2(freshToken, connectionId, provider, refused)
     const forms = compileSecrets(secrets)
     const credential: Credential = {
-      header: { name: injection.name, value: new Secret(`${injection.prefix}${accessToken.reveal()}`) },
+      apply,
       forms,
       newestForms: () => cache.get(connectionId)?.credential.forms ?? forms,
-      version,
+      ...(renews !== undefined && { version: renews }),
       wasAwaited: false,
     }
     setBounded(cache, connectionId, { version, provider, credential })

@@ -9,7 +9,6 @@ import type { Grant } from '../grants/grant.ts'
 import { statusOf } from '../grants/usable.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { takeFromLimit } from '../platform/limits/rate-limits.ts'
-import { redacted } from '../platform/secret.ts'
 import type { Known, ProxyInput } from './call.ts'
 import { judge } from './judge.ts'
 import type { JudgeNeeds } from './judge.ts'
@@ -25,14 +24,14 @@ export async function dryRun(
   const dropped = () => known.droppedHeaders ?? []
   try {
     // In a transaction, where the number of calls is current. Elsewhere it may be cached.
-    const { name, prefix } = await needs.database.transaction(async (queries) => {
-      const { route } = await judge(needs, caller, input, requestId, known, { queries })
+    const shown = await needs.database.transaction(async (queries) => {
+      const { route, destination } = await judge(needs, caller, input, requestId, known, { queries })
       if (route.rate) await takeFromLimit(queries, route.rate.key, route.rate.limit, needs.clock())
-      return route.injection
+      return route.injects.shownFor(destination)
     })
     return {
       allowed: true,
-      would_inject: { header: name, value: `${prefix}${redacted}` },
+      would_inject: shown,
       dropped_headers: dropped(),
       grant: grant(),
     }

@@ -52,7 +52,7 @@ export async function judge(
   const destination = judgeUrl(input.url, route.plainOrigin)
   const facts = { method, ...recordedParts(destination) }
   known.facts = grant.kind === 'sandbox' ? shortened(facts) : facts
-  const outgoingRules = { injects: route.injection.name, allowRange: route.rules?.allowRange ?? false }
+  const outgoingRules = { injects: route.injects.headers, allowRange: route.rules?.allowRange ?? false }
   const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules)
   known.droppedHeaders = dropped
   // The agent was authenticated a moment ago.

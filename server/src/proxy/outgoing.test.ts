@@ -7,7 +7,7 @@ import { outgoing } from './outgoing.ts'
 import type { GivenRequest } from './outgoing.ts'
 import type { HeaderList } from './upstream.ts'
 
-const usual = { injects: 'authorization', allowRange: false }
+const usual = { injects: ['authorization'], allowRange: false }
 
 function sent(given: Partial<GivenRequest>, rules: Partial<typeof usual> = {}) {
   const whole = { headers: {}, body: undefined, bodyBase64: undefined, method: 'POST', ...given }
@@ -56,7 +56,7 @@ test('credentials, framing, origin, ranges and encodings of the caller are dropp
   ]
   for (const spell of [(name: string) => name, (name: string) => name.toUpperCase()]) {
     const headers = Object.fromEntries(dropped.map((name) => [spell(name), 'value']))
-    assert.deepEqual(sent({ headers: { ...headers, 'X-Mine': 'stays' } }, { injects: 'x-api-key' }), {
+    assert.deepEqual(sent({ headers: { ...headers, 'X-Mine': 'stays' } }, { injects: ['x-api-key'] }), {
       headers: [['x-mine', 'stays']],
       dropped,
       body: undefined,
@@ -68,8 +68,8 @@ test('a dropped header is also dropped with underscores for hyphens', () => {
   const names = ['x_api_key', 'Content_Length', 'TRANSFER_ENCODING', 'x_forwarded_for', 'X-Forwarded_Host', 'proxy_x']
   const headers = Object.fromEntries(names.map((name) => [name, 'value']))
   const expected = { headers: [], dropped: names.map((name) => name.toLowerCase()), body: undefined }
-  assert.deepEqual(sent({ headers }, { injects: 'x-api-key' }), expected)
-  assert.deepEqual(sent({ headers: { 'x-key': '1' } }, { injects: 'x_key' }).dropped, ['x-key'])
+  assert.deepEqual(sent({ headers }, { injects: ['x-api-key'] }), expected)
+  assert.deepEqual(sent({ headers: { 'x-key': '1' } }, { injects: ['x-key'] }).dropped, ['x-key'])
 })
 
 test('a header that only resembles a dropped one is sent', () => {

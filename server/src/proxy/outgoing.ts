@@ -13,9 +13,15 @@ export interface Outgoing {
   body: Buffer | undefined
 }
 
+interface OutgoingRules {
+  /** Names of headers that we add, in lower case with hyphens. The caller's own are dropped. */
+  injects: readonly string[]
+  allowRange: boolean
+}
+
 export type GivenRequest = Pick<ProxyInput, 'method' | 'headers' | 'body' | 'bodyBase64'>
 
-export function outgoing(given: GivenRequest, rules: { injects: string; allowRange: boolean }): Outgoing {
+export function outgoing(given: GivenRequest, rules: OutgoingRules): Outgoing {
   const { headers, dropped } = outgoingHeaders(given.headers, rules)
   return { headers, dropped, body: outgoingBody(given, headers) }
 }
@@ -88,12 +94,11 @@ const headerNamed = memoizeByText((name): HeaderName => {
 
 function outgoingHeaders(
   given: Record<string, string>,
-  { injects, allowRange }: { injects: string; allowRange: boolean },
+  { injects, allowRange }: OutgoingRules,
 ): Pick<Outgoing, 'headers' | 'dropped'> {
   const headers: HeaderList = []
   const dropped: string[] = []
   const seen = new Set<string>()
-  const injected = headerNamed(injects).hyphened
   let bytes = 0
   for (const [name, value] of Object.entries(given)) {
     // Longer names are not cached, not even a slice: V8 would keep the whole string in memory.
@@ -105,7 +110,7 @@ function outgoingHeaders(
     }
     if (seen.size === seen.add(lower).size) throw refused(name, 'A header is given twice. Send it once.')
     bytes += name.length + value.length
-    if (isNeverSent || hyphened === injected || (isRange && !allowRange)) dropped.push(lower)
+    if (isNeverSent || injects.includes(hyphened) || (isRange && !allowRange)) dropped.push(lower)
     else headers.push([lower, value])
   }
   if (bytes > maxHeaderBytes) throw invalid('headers', `The headers exceed ${maxHeaderBytes} characters in total.`)

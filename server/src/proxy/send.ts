@@ -10,7 +10,7 @@ import { createRedactor } from '../redaction/redactor.ts'
 import type { Call } from './call.ts'
 import type { Flight } from './flight.ts'
 import { redirected } from './redirect.ts'
-import type { Credential, HeaderList, UpstreamHead, UpstreamRequest } from './upstream.ts'
+import type { Credential, UpstreamHead, UpstreamRequest } from './upstream.ts'
 
 interface SendNeeds {
   callLog: CallLog
@@ -47,10 +47,10 @@ export async function send<Response extends UpstreamHead>(
     if (wholeMs <= 0) throw new ServiceError('upstream_timeout')
     markSent()
     const { method, destination, body, firstByteMs } = call
-    const { name, value } = credential.header
-    const headers: HeaderList = [...call.headers, [name, value.reveal()]]
     const limits = { wholeMs, firstByteMs, maxBytes, takeRoom }
-    return exchange({ method, url: destination.url, headers, body, signal, limits })
+    const sent: UpstreamRequest = { method, url: destination.url, headers: call.headers, body, signal, limits }
+    credential.apply(sent)
+    return exchange(sent)
   }
   const credentialOf = ({ route }: Call, refused?: number): Credential | Promise<Credential> => {
     signal.throwIfAborted()

@@ -2,9 +2,8 @@ import type { StreamedAnswer, WholeAnswer } from '../platform/egress/answers.ts'
 import type { EgressRequest } from '../platform/egress/egress.ts'
 import type { EgressLimits } from '../platform/egress/exchange.ts'
 import type { RateLimit } from '../platform/limits/rate-limits.ts'
-import type { Secret } from '../platform/secret.ts'
-import type { Injection } from '../providers/provider.ts'
 import type { SecretForms } from '../redaction/secret-forms.ts'
+import type { Destination } from './destination.ts'
 import type { ProviderRules } from './policy.ts'
 
 export type HeaderList = [name: string, value: string][]
@@ -29,9 +28,10 @@ export interface Upstream {
   streamed: (request: UpstreamRequest) => Promise<StreamedResponse>
 }
 
-/** The header that is added to the call, and every form of the secrets that must not come back. */
+/** What a request is sent with, and every form of the secrets that must not come back. */
 export interface Credential {
-  header: { name: string; value: Secret }
+  /** Adds itself to a request that the policy has judged already. What it adds is nowhere else. */
+  apply: (request: Pick<UpstreamRequest, 'url' | 'headers'>) => void
   forms: SecretForms
   /** The same of the newest credential of the account, if it was renewed while the call was in flight. */
   newestForms?: () => SecretForms
@@ -41,13 +41,22 @@ export interface Credential {
   wasAwaited: boolean
 }
 
+/** What a credential adds to calls, without the secrets. */
+export interface Injects {
+  /** Names of headers in lower case, with hyphens for underscores. The caller's own headers of these names are dropped. */
+  headers: readonly string[]
+  /** What a call to this destination would carry, with `[REDACTED]` for the credential. Null: nothing. */
+  shownFor: (destination: Destination) => Shown | null
+}
+
+export type Shown = { value: string } & ({ header: string } | { query: string } | { path: string })
+
 /** Where calls of a grant go, and with what. */
 export interface Route {
   upstream: Upstream
   /** The provider's own rules for calls. None in the sandbox. */
   rules: ProviderRules | undefined
-  /** The header for the credential, and the prefix of its value. The caller's own header of that name is dropped. */
-  injection: Pick<Injection, 'name' | 'prefix'>
+  injects: Injects
   /** Called only after the attempt is recorded. `refused` is the version that the upstream answered with 401. */
   credential: (refused?: number) => Credential | Promise<Credential>
   /** May be called over http: it is our own, and the request never leaves the process. */

@@ -3,8 +3,8 @@ import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { perSecond } from '../platform/limits/rate-limits.ts'
-import { Secret } from '../platform/secret.ts'
 import { bearerInjection } from '../providers/provider.ts'
+import { headerInjects, inHeader } from '../proxy/credential-kinds/header.ts'
 import type { Route } from '../proxy/upstream.ts'
 import { echoUpstream } from './echo.ts'
 import { compileSecrets } from '../redaction/secret-forms.ts'
@@ -24,7 +24,7 @@ export function sandboxRoute(
   return {
     upstream: echoUpstream,
     rules: undefined,
-    injection: bearerInjection,
+    injects: headerInjects(bearerInjection),
     plainOrigin: config.baseUrl.origin,
     maxBodyBytes: config.sandboxBodyBytes,
     rate: { key: `sandbox-call:${agentId}`, limit: perSecond(config.sandboxCallsPerSecond, config.sandboxBurst) },
@@ -32,12 +32,7 @@ export function sandboxRoute(
       const token = await sandboxes.tokenOf(database.queries, agentId, grantId)
       // Another sandbox has replaced it since the call was authorized.
       if (!token) throw new ServiceError('grant_revoked')
-      const { name, prefix } = bearerInjection
-      return {
-        header: { name, value: new Secret(`${prefix}${token.reveal()}`) },
-        forms: compileSecrets([token]),
-        wasAwaited: false,
-      }
+      return { apply: inHeader(bearerInjection, token), forms: compileSecrets([token]), wasAwaited: false }
     },
   }
 }
