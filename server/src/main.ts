@@ -32,6 +32,7 @@ import { createLog } from './platform/operations/log.ts'
 import type { Log } from './platform/operations/log.ts'
 import type { Secret } from './platform/secret.ts'
 import { openVault } from './platform/vault/vault.ts'
+import { generateReference } from './reference/openapi-routes.ts'
 import { ignoreOtherSignals, onReload, onStopSignal } from './signals.ts'
 import { startScreen } from './start-screen.ts'
 import { readVersion } from './version.ts'
@@ -136,8 +137,7 @@ async function serveCalls(
   const given = { config, unknownSettings, ...instance, egress, clock: clock.now, clockOffsetMs: clock.offsetMs, log }
   const app = await createApp({ ...given, ...figuresOfAll })
   await app.http.ready()
-  // Generate the API reference (65 ms) now, so that it doesn't block the event loop at the first request.
-  app.http.swagger()
+  generateReference(app.http)
   await app.http.listen({ host: mainAddress(config), port: config.port, backlog })
   const loopback = await listenOnOtherLoopback(app.http.server, config, log)
   const metricsServer =

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
 import type { TestService } from '../../testkit/service.ts'
+import { generateReference } from './openapi-routes.ts'
 
 interface Operation {
   summary?: string
@@ -32,6 +33,13 @@ onBothDatabases('the reference', (engine) => {
     for (const scheme of [agent, user, device, admin])
       assert.deepEqual([scheme.type, scheme.scheme], ['http', 'bearer'])
     assert.deepEqual([cookie.type, cookie.in, cookie.name], ['apiKey', 'cookie', 'svc_session'])
+  })
+
+  test('is the same when it is generated at the start', async (t) => {
+    const { app, call } = await startService(t, engine)
+    const { text } = await call('GET', '/openapi.json')
+    generateReference(app.http)
+    assert.equal(JSON.stringify(app.http.swagger()), text)
   })
 
   test('describes for every operation its effect, callers, responses and errors', async (t) => {
