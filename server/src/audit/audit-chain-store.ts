@@ -49,11 +49,7 @@ const within = ({ from, to }: SequenceRange) => sql<boolean>`sequence > ${from} 
 export const auditChainStore = {
   insert: async (tx: Queries, rows: readonly LinkedRow[]): Promise<void> => {
     const runBatch = batchRunnerOf(tx)
-    if (!runBatch) {
-      await insertAll(tx, { records: asJson(rows) })
-      return
-    }
-    await runBatch(insertStatement(rows))
+    await (runBatch ? runBatch(insertStatement(rows)) : insertAll(tx, { records: asJson(rows) }))
   },
 
   insertHead: async (tx: Queries, head: SignedHead): Promise<void> => {
@@ -65,10 +61,7 @@ export const auditChainStore = {
   },
 
   /** The last record of every chain, in the order in which the chains began. */
-  listHeads: async (queries: Queries): Promise<Head[]> => {
-    const { rows } = await lastOfChains<Head>('audit_records', 'chain, position, hash').execute(queries)
-    return rows
-  },
+  listHeads: (queries: Queries) => lastOfChains<Head>(queries, 'audit_records', 'chain, position, hash'),
 
   /** The details of the chains' first records, unless retention has deleted them. */
   listStarts: async (queries: Queries): Promise<string[]> => {
@@ -105,10 +98,7 @@ export const auditChainStore = {
   },
 
   /** The last signed head of every chain. */
-  listLastSigned: async (queries: Queries): Promise<SignedHead[]> => {
-    const { rows } = await lastOfChains<SignedHead>('audit_heads', 'audit_heads.*').execute(queries)
-    return rows
-  },
+  listLastSigned: (queries: Queries) => lastOfChains<SignedHead>(queries, 'audit_heads', 'audit_heads.*'),
 
   /** Of the newest `chn` chain. */
   findLastSigned: (queries: Queries): Promise<SignedHead | undefined> => {
@@ -205,14 +195,15 @@ function chainsIn(table: 'audit_records' | 'audit_heads'): RawBuilder<unknown> {
 }
 
 /** The row with the highest position of each chain, in the order of the chains: one for each, found by jumps in an index. */
-function lastOfChains<Row>(table: 'audit_records' | 'audit_heads', selected: string): RawBuilder<Row> {
-  return sql<Row>`
+async function lastOfChains<Row>(queries: Queries, table: 'audit_records' | 'audit_heads', selected: string) {
+  const { rows } = await sql<Row>`
     with recursive ${chainsIn(table)}
     select ${sql.raw(selected)} from ${sql.table(table)} join (
       select chain as name, (select max(position) from ${sql.table(table)} t where t.chain = chains.chain) as last
       from chains where chain is not null
     ) lasts on chain = name and position = last
-    order by chain`
+    order by chain`.execute(queries)
+  return rows
 }
 
 export type AuditChainStore = typeof auditChainStore

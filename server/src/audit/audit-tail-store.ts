@@ -10,7 +10,8 @@ export interface TailRecord {
   userId: string | null
 }
 
-const columns = ['sequence', 'chain', 'event', 'user_id as userId'] as const
+const recordsIn = (queries: Queries) =>
+  queries.selectFrom('audit_records').select(['sequence', 'chain', 'event', 'user_id as userId']).$castTo<TailRecord>()
 
 export const auditTailStore = {
   /** 0 if there is no record. */
@@ -20,22 +21,10 @@ export const auditTailStore = {
   },
 
   listAfter: (queries: Queries, sequence: number, limit: number): Promise<TailRecord[]> =>
-    queries
-      .selectFrom('audit_records')
-      .select(columns)
-      .where('sequence', '>', sequence)
-      .orderBy('sequence')
-      .limit(limit)
-      .$castTo<TailRecord>()
-      .execute(),
+    recordsIn(queries).where('sequence', '>', sequence).orderBy('sequence').limit(limit).execute(),
 
   listThese: (queries: Queries, sequences: readonly number[]): Promise<TailRecord[]> =>
-    queries
-      .selectFrom('audit_records')
-      .select(columns)
-      .where('sequence', 'in', sequences)
-      .$castTo<TailRecord>()
-      .execute(),
+    recordsIn(queries).where('sequence', 'in', sequences).execute(),
 }
 
 export type AuditTailStore = typeof auditTailStore

@@ -7,17 +7,13 @@ export function coalesce<Result>(run: () => Promise<Result>): () => Promise<Resu
   let next: Promise<Result> | undefined
   const runNext = async () => {
     await current
-    await endOfNextTicks()
+    await new Promise((resolve) => {
+      process.nextTick(resolve)
+    })
     next = undefined
     const result = run()
     current = result.catch(() => undefined)
     return result
   }
   return () => (next ??= runNext())
-}
-
-function endOfNextTicks(): Promise<void> {
-  return new Promise((resolve) => {
-    process.nextTick(resolve)
-  })
 }

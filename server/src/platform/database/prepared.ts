@@ -7,18 +7,21 @@ import type { BatchStatement, Queries } from './database.ts'
 /** Any member is a symbol with the member's name. It is replaced by the value when the statement is run. */
 const placeholders = new Proxy({}, { get: (_target, name) => Symbol(String(name)) })
 
-interface PreparedOptions {
-  /** It writes only counts, rates or records: nothing that decides who may do what, so caches of that stay valid. */
-  leavesCachesValid?: boolean
-}
-
-/** `build` is called once per engine, with placeholders. It passes them to the query and must not look at them. */
+/**
+ * `build` is called once per engine, with placeholders. It passes them to the query and must not look at them.
+ * `leavesCachesValid`: it writes only counts, rates or records, nothing that decides who may do what.
+ */
 export function prepared<Values extends object, Row>(
   build: (queries: Queries, values: Values) => Compilable<Row> | CompiledQuery<Row>,
-  { leavesCachesValid = false }: PreparedOptions = {},
+  { leavesCachesValid = false } = {},
 ): (queries: Queries, values: Values) => Promise<Row[]> {
   const statement = preparedText(build)
-  return (queries, values) => run(queries, statement(queries, values), { leavesCachesValid })
+  return async (queries, values) => {
+    const query = statement(queries, values)
+    // Directly where the engine allows it.
+    const direct = shortcutOf(queries, query, leavesCachesValid)?.(query)
+    return direct ? ((await direct) as Row[]) : (await queries.executeQuery(query)).rows
+  }
 }
 
 /** Returns the statement without running it. */
@@ -78,14 +81,4 @@ const names = new Map<string, string>()
 
 export function nameOf(text: string): string | undefined {
   return names.get(text)
-}
-
-/** Runs a compiled statement, directly where the engine allows it. */
-export async function run<Row>(
-  queries: Queries,
-  query: CompiledQuery<Row>,
-  { leavesCachesValid = false }: PreparedOptions = {},
-): Promise<Row[]> {
-  const direct = shortcutOf(queries, query, leavesCachesValid)?.(query)
-  return direct ? ((await direct) as Row[]) : (await queries.executeQuery(query)).rows
 }

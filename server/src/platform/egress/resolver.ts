@@ -43,7 +43,8 @@ export function createResolver({
   })
   return async (name) => {
     const lower = name.toLowerCase().replace(/\.$/, '')
-    const given = hosts().get(lower) ?? (isLocalhost(lower) ? loopback : undefined)
+    // RFC 6761: localhost is always this machine.
+    const given = hosts().get(lower) ?? (/(?:^|\.)localhost$/.test(lower) ? loopback : undefined)
     return (given ?? (await nameServers()(lower))).map((address) => ({ address }))
   }
 }
@@ -93,11 +94,6 @@ function askNameServers(resolver: Resolver, searchDomains: readonly string[]): (
     }
     return asking
   }
-}
-
-/** RFC 6761: always this machine. */
-function isLocalhost(name: string): boolean {
-  return name === 'localhost' || name.endsWith('.localhost')
 }
 
 /** Caches what was read from a file until the file changes. */

@@ -62,10 +62,8 @@ function takingAgain({ time, takenMs, latest, impossible }: Times): RawBuilder<u
 
 /** The same for SQLite, as a batch statement: each run changes the bucket's row, or none if the bucket is empty. */
 export function takeStatement(queries: Queries, keys: readonly string[], times: Times): BatchStatement {
-  return takeEach(
-    queries,
-    keys.map((key) => ({ ...times, key })),
-  )
+  const takings = keys.map((key) => ({ ...times, key }))
+  return takeEach(queries, takings)
 }
 
 const takeEach = preparedBatch<KeyedTimes>((queries, taking) => takingFromLimit(taking).compile(queries))
@@ -75,9 +73,7 @@ const takeOne = prepared<KeyedTimes, { key: string }>(
   { leavesCachesValid: true },
 )
 
-interface KeyedTimes extends Times {
-  key: string
-}
+type KeyedTimes = Times & { key: string }
 
 function takingFromLimit(taking: KeyedTimes): RawBuilder<unknown> {
   return sql`

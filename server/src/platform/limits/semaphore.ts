@@ -29,32 +29,35 @@ export function createSemaphore(places: number, { maxWaiting = Infinity, maxWait
       else taken--
     }
   }
-  const wait = (queue: (() => void)[], signal: AbortSignal | undefined) =>
-    new Promise<void>((resolve, reject) => {
-      signal?.throwIfAborted()
-      const stopWaiting = () => {
-        clearTimeout(timer)
-        signal?.removeEventListener('abort', onAbort)
-      }
-      const giveUp = (reason: Error) => {
-        stopWaiting()
-        queue.splice(queue.indexOf(enter), 1)
-        reject(reason)
-      }
-      const enter = () => {
-        stopWaiting()
-        resolve()
-      }
-      const onAbort = () => {
-        giveUp(signal?.reason as Error)
-      }
-      const onTimeout = () => {
-        giveUp(new Busy())
-      }
-      const timer = maxWaitMs === undefined ? undefined : setTimeout(onTimeout, maxWaitMs)
-      signal?.addEventListener('abort', onAbort)
-      queue.push(enter)
+  const wait = async (queue: (() => void)[], signal: AbortSignal | undefined) => {
+    signal?.throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+    const enter = () => {
+      resolve(undefined)
+    }
+    const giveUp = (reason: Error) => {
+      const at = queue.indexOf(enter)
+      // It may have been given a place just now.
+      if (at === -1) return
+      queue.splice(at, 1)
+      reject(reason)
+    }
+    const onAbort = () => {
+      giveUp(signal?.reason as Error)
+    }
+    const timer =
+      maxWaitMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            giveUp(new Busy())
+          }, maxWaitMs)
+    signal?.addEventListener('abort', onAbort)
+    queue.push(enter)
+    await promise.finally(() => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
     })
+  }
 
   return {
     /**

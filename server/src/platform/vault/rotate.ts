@@ -31,10 +31,7 @@ interface RotationNeeds {
 
 /** The operator has to act before keys can rotate. */
 export class RotationRefused extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'RotationRefused'
-  }
+  override readonly name = 'RotationRefused'
 }
 
 const batchSize = 100
