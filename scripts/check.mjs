@@ -4,7 +4,7 @@ import { prepare, root, withPinnedNode } from './prepare.mjs'
 
 const node = prepare({ build: false })
 // Unchanged files are not parsed again.
-const formatCache = ['--cache', '--cache-strategy=content', '--cache-location=node_modules/.cache/prettier']
+const formatCache = ['--cache', '--cache-strategy=content']
 // Lint and types take longest, so the others run beside them.
 const groups = [
   [['Lint and types', '--max-old-space-size=4096', '--max-semi-space-size=64', 'scripts/lint-and-types.mjs']],

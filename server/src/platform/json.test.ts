@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { repetitions } from '../../testkit/repetitions.ts'
 import { isJsonText } from './json.ts'
 import { blockBytes } from './scan.ts'
 
@@ -106,7 +107,7 @@ test('it agrees with JSON.parse for any value and any sequence of JSON tokens', 
       const text = parts.join('')
       assert.equal(isJsonText(Buffer.from(text)), parses(text), text)
     }),
-    { numRuns: 3000 },
+    { numRuns: repetitions(3000) },
   )
 })
 
@@ -169,6 +170,6 @@ test('it agrees with JSON.parse after any bytes were changed, inserted or remove
       const padded = Buffer.concat([Buffer.alloc(blanks, ' '), bytes])
       assert.equal(isJsonText(padded), parsesBytes(padded), bytes.toString('latin1'))
     }),
-    { numRuns: 5000 },
+    { numRuns: repetitions(5000) },
   )
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { blockBytes } from '../platform/scan.ts'
+import { repetitions } from '../../testkit/repetitions.ts'
 import { beginStarts, nextStart } from './escape-starts.ts'
 import { isEscapeStart, readEscape } from './escapes.ts'
 
@@ -58,7 +59,7 @@ test('every escape is found, wherever it starts', () => {
       const from = Math.min(one, other, bytes.length)
       check(bytes, from, Math.min(Math.max(one, other), bytes.length))
     }),
-    { numRuns: 2000 },
+    { numRuns: repetitions(2000) },
   )
 })
 

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { secretForms } from '../../testkit/secret-forms.ts'
 import { Secret } from '../platform/secret.ts'
+import { repetitions } from '../../testkit/repetitions.ts'
 import { createRedactor } from './redactor.ts'
 import { compileSecrets } from './secret-forms.ts'
 
@@ -59,7 +60,7 @@ test("what is held back depends only on the secret's length, not its content", (
       const given = Buffer.from(pieces.join(''), 'latin1')
       assert.deepEqual(watched(given, secret), watched(given, otherSecret))
     }),
-    { numRuns: 500 },
+    { numRuns: repetitions(500) },
   )
 })
 

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { leftOf, secretForms, spelled } from '../../testkit/secret-forms.ts'
 import { Secret } from '../platform/secret.ts'
+import { repetitions } from '../../testkit/repetitions.ts'
 import { findSecrets } from './find-secrets.ts'
 import { anyByte } from './held-back.ts'
 import { createRedactor } from './redactor.ts'
@@ -67,7 +68,7 @@ test('any token in any form is removed, and the other bytes are unchanged', () =
       )
       assert.deepEqual(inPieces(forms, given, at), output, name)
     }),
-    { numRuns: 1500 },
+    { numRuns: repetitions(1500) },
   )
 })
 
@@ -83,7 +84,7 @@ test('any mixture of encodings within one secret is found', () => {
       assert.equal(leftOf(output, { name: 'mixture', fitsHeader: true, encode }, secret), undefined)
       assert.equal(leftOf(inPieces(forms, given, at), { name: 'mixture', fitsHeader: true, encode }, secret), undefined)
     }),
-    { numRuns: 1500 },
+    { numRuns: repetitions(1500) },
   )
 })
 
@@ -113,7 +114,7 @@ test('a secret of any characters is found plain, in JSON, HTML, a URL, base64 an
       assert.equal(leftOf(output, asForm, secret), undefined, encode(secret))
       assert.equal(leftOf(inPieces(forms, given, at), asForm, secret), undefined, encode(secret))
     }),
-    { numRuns: 1500 },
+    { numRuns: repetitions(1500) },
   )
 })
 
@@ -131,7 +132,7 @@ test('bytes without a secret are unchanged, in any chunks', () => {
       assert.deepEqual(createRedactor(forms).body(given), given)
       assert.deepEqual(inPieces(forms, given, at), given)
     }),
-    { numRuns: 1500 },
+    { numRuns: repetitions(1500) },
   )
 })
 
@@ -176,6 +177,6 @@ test('skipping plain text between escapes misses nothing that a full search find
       const missed = all.filter(({ from, to }) => !isCovered(found, from, to - 1))
       assert.deepEqual(missed, [], given.toString('latin1'))
     }),
-    { numRuns: 3000 },
+    { numRuns: repetitions(3000) },
   )
 })
