@@ -10,6 +10,7 @@ const quiet = (path: string) => ({
 test('a file shares its process unless it touches the process or tests the whole service', () => {
   assert.equal(runsAlone(quiet('server/src/one.test.ts')), false)
   assert.equal(runsAlone(quiet('e2e/one.test.ts')), true)
+  assert.equal(runsAlone({ path: 'server/src/one.test.ts', text: 'kill(process.pid)' }), false)
   for (const text of ["process.env['TZ'] = 'UTC'", 'process.umask(0)', 'globalThis.fetch = never', 't.mock.timers']) {
     assert.equal(runsAlone({ path: 'server/src/one.test.ts', text }), true, text)
   }

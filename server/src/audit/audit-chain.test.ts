@@ -49,28 +49,28 @@ async function wholeChains({ database, vault }: Awaited<ReturnType<typeof record
 
 onBothDatabases('the chain', (engine) => {
   test('of a process is single, however many transactions write concurrently', async (t) => {
-    const process = await recordOn((await migratedDatabase(t, engine))())
+    const instance = await recordOn((await migratedDatabase(t, engine))())
     const many = Array.from({ length: 40 }, (_, index) =>
-      process.database.transaction(async (tx) => {
-        for (let count = 0; count <= index % 3; count++) await process.append(tx, { event, at })
+      instance.database.transaction(async (tx) => {
+        for (let count = 0; count <= index % 3; count++) await instance.append(tx, { event, at })
         await sql`select 1`.execute(tx)
       }),
     )
-    await Promise.all([...many, process.append(process.database.queries, { event, at })])
-    assert.deepEqual(await wholeChains(process), [1 + 14 + 13 * 2 + 13 * 3 + 1])
+    await Promise.all([...many, instance.append(instance.database.queries, { event, at })])
+    assert.deepEqual(await wholeChains(instance), [1 + 14 + 13 * 2 + 13 * 3 + 1])
   })
 
   test('has no gap where a transaction was rolled back', async (t) => {
-    const process = await recordOn((await migratedDatabase(t, engine))())
-    const { database } = process
+    const instance = await recordOn((await migratedDatabase(t, engine))())
+    const { database } = instance
     const undone = (spoil: (tx: Queries) => Promise<unknown>) =>
       database.transaction(async (tx) => {
-        await process.append(tx, { event, at })
+        await instance.append(tx, { event, at })
         await spoil(tx)
       })
     const throwing = () => Promise.reject(new RangeError('undone'))
     await assert.rejects(undone(throwing), /undone/)
-    await process.append(database.queries, { event, at })
+    await instance.append(database.queries, { event, at })
     await assert.rejects(undone(throwing), /undone/)
     // Something else that is to be done last fails after the records were linked.
     const after = { run: throwing, ended: () => undefined }
@@ -80,9 +80,9 @@ onBothDatabases('the chain', (engine) => {
     )
     // The insert itself fails, as the last step: neither engine keeps these.
     const grantId = engine === 'sqlite' ? ({ not: 'text' } as unknown as string) : '\0'
-    await assert.rejects(process.append(database.queries, { event, at, grantId }))
-    await process.append(database.queries, { event, at })
-    assert.deepEqual(await wholeChains(process), [3])
+    await assert.rejects(instance.append(database.queries, { event, at, grantId }))
+    await instance.append(database.queries, { event, at })
+    assert.deepEqual(await wholeChains(instance), [3])
   })
 
   test('is separate for each process on one database', async (t) => {
@@ -98,20 +98,20 @@ onBothDatabases('the chain', (engine) => {
   })
 
   test('accepts no record once its transaction has ended', async (t) => {
-    const process = await recordOn((await migratedDatabase(t, engine))())
+    const instance = await recordOn((await migratedDatabase(t, engine))())
     let late: Queries | undefined
-    await process.database.transaction((tx) => Promise.resolve((late = tx)))
-    await assert.rejects(process.append(late ?? assert.fail(), { event, at }), /after the end of its transaction/)
+    await instance.database.transaction((tx) => Promise.resolve((late = tx)))
+    await assert.rejects(instance.append(late ?? assert.fail(), { event, at }), /after the end of its transaction/)
   })
 
   test('signs its head only after new records', async (t) => {
-    const process = await recordOn((await migratedDatabase(t, engine))())
-    assert.deepEqual(await process.signHeads(), [])
-    await process.append(process.database.queries, { event, at })
-    assert.equal((await process.signHeads())[0]?.position, 2)
-    assert.deepEqual(await process.signHeads(), [])
-    await process.append(process.database.queries, { event, at })
-    assert.equal((await process.signHeads())[0]?.position, 3)
+    const instance = await recordOn((await migratedDatabase(t, engine))())
+    assert.deepEqual(await instance.signHeads(), [])
+    await instance.append(instance.database.queries, { event, at })
+    assert.equal((await instance.signHeads())[0]?.position, 2)
+    assert.deepEqual(await instance.signHeads(), [])
+    await instance.append(instance.database.queries, { event, at })
+    assert.equal((await instance.signHeads())[0]?.position, 3)
   })
 })
 
@@ -152,12 +152,12 @@ test('a commit with unknown result ends the chain, and a new one starts', async 
   const database = openPostgres(new Secret(url), { isInsecure: true })
   t.after(() => database.close())
   await migrate(database, fixedClock().now)
-  const process = await recordOn(database)
-  await process.append(database.queries, { event, at })
+  const instance = await recordOn(database)
+  await instance.append(database.queries, { event, at })
   lose(true)
-  await assert.rejects(process.append(database.queries, { event, at, grantId: 'lost' }))
+  await assert.rejects(instance.append(database.queries, { event, at, grantId: 'lost' }))
   lose(false)
-  await process.append(database.queries, { event, at })
-  await process.append(database.queries, { event, at })
-  assert.deepEqual((await wholeChains(process)).toSorted(), [3, 3], 'the one that was lost to us is there')
+  await instance.append(database.queries, { event, at })
+  await instance.append(database.queries, { event, at })
+  assert.deepEqual((await wholeChains(instance)).toSorted(), [3, 3], 'the one that was lost to us is there')
 })
