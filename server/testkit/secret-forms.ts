@@ -80,6 +80,10 @@ export const secretForms: SecretForm[] = [
       .toString('hex')
       .replace(/[a-f](?=.(.{2})*$)/g, (digit) => digit.toUpperCase()),
   ),
+  ...[' ', ':', '-', ', '].map((separator) =>
+    textForm(`hex, between ${JSON.stringify(separator)}`, (secret) => hexList(secret, separator)),
+  ),
+  textForm('hex, as a list of 0x', (secret) => hexList(secret, ', 0x', '0x').toUpperCase().replaceAll('X', 'x')),
   textForm('hex, percent-encoded', (secret) => percentAll(Buffer.from(secret).toString('hex'))),
   ...['', 'B', 'Bearer ', 'user:', 'a client:', 'Authorization: Bearer '].flatMap((before) => [
     base64Form(before, 'base64', (text) => text),
@@ -177,6 +181,11 @@ function base64Form(
 
 function hexOf(character: string, digits: number): string {
   return character.charCodeAt(0).toString(16).padStart(digits, '0')
+}
+
+function hexList(secret: string, separator: string, before = ''): string {
+  const values = Array.from(Buffer.from(secret), (byte) => byte.toString(16).padStart(2, '0'))
+  return before + values.join(separator)
 }
 
 function percentAll(text: string): string {

@@ -141,7 +141,7 @@ function searchList(forms: BlockSearch, source: Buffer, list: TextRange, found: 
 }
 
 /** Extends a match of the core by as much of the pattern as is on both sides. */
-function extendMatch(pattern: Pattern, list: TextRange, start: number, end: number) {
+export function extendMatch(pattern: Pattern, list: TextRange, start: number, end: number) {
   const { bytes, first, last, fold, coreFrom, coreTo } = pattern
   let [from, to] = [start, end]
   const isAt = (at: number, index: number) => fold[list.bytes[at] ?? 0] === bytes[index]

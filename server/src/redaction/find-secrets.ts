@@ -3,6 +3,7 @@ import { search } from './block-search.ts'
 import type { TextRange } from './block-search.ts'
 import { findInLists } from './decimal-lists.ts'
 import type { ListSpan } from './decimal-lists.ts'
+import { findInHexLists } from './hex-lists.ts'
 import { isBase64, isEscapeStart } from './escapes.ts'
 import { openEscape } from './pattern.ts'
 import type { Pattern } from './pattern.ts'
@@ -27,6 +28,7 @@ export function findSecrets(forms: SecretForms, range: TextRange, isLowerCase = 
   if (!forms.search) return []
   const spans: Span[] = []
   findInLists(forms.search, range, (span) => spans.push(span))
+  findInHexLists(forms.search, range, (span) => spans.push(span))
   let current = range
   for (let layer = 0; ; layer++) {
     searchLayer(forms, current, layer, range, isLowerCase, spans)

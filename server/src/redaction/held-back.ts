@@ -4,6 +4,7 @@
  * stream could learn the secret by watching what is held back.
  */
 import { startOfList } from './decimal-lists.ts'
+import { startOfHexList } from './hex-lists.ts'
 import { isBase64 } from './escapes.ts'
 
 /** Secrets usually contain no spaces, quotes, commas or brackets. Encodings add line breaks and, in UTF-16, NUL. */
@@ -29,7 +30,11 @@ export function heldFrom(
 ): number {
   // Looking further back would not change the result. The extra bytes are needed to judge a line break.
   const least = Math.max(known, to - most - 2 * shortestLine)
-  const from = Math.min(startOfRun(bytes, least, fresh, to, held), startOfList(bytes, least, fresh, to))
+  const from = Math.min(
+    startOfRun(bytes, least, fresh, to, held),
+    startOfList(bytes, least, fresh, to),
+    startOfHexList(bytes, least, fresh, to),
+  )
   return to - from > most ? to - longestForm : from
 }
 
