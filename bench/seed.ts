@@ -9,6 +9,7 @@ import { masterKeySource, openDatabase, prepareDataDirectory } from '../server/s
 import { Secret } from '../server/src/platform/secret.ts'
 import { hashToken, mintToken } from '../server/src/platform/tokens.ts'
 import { openVault } from '../server/src/platform/vault/vault.ts'
+import { oauth2Method } from '../server/src/providers/auth-method.ts'
 import { bearerInjection } from '../server/src/providers/provider.ts'
 import type { Provider } from '../server/src/providers/provider.ts'
 import { createStores } from '../server/src/stores.ts'
@@ -99,6 +100,7 @@ export function providerAt(apiHosts: string[]): Provider {
     scopes: ['read'],
     apiHosts,
     clientId: 'bench',
+    authMethods: [oauth2Method],
     authMethod: 'client_secret_basic',
     authorizationParams: {},
     injection: bearerInjection,
@@ -145,6 +147,7 @@ export function connectionOf(userId: string, { providerId, scopes }: Provider, n
     connectionId: newId('con', now),
     userId,
     providerId,
+    authMethod: oauth2Method.name,
     status: 'active',
     accountId: userId,
     accountLabel: null,

@@ -57,6 +57,8 @@ const proofs: Record<string, string> = {
 
 /** What a TypeScript block logs, by a text that the block has. */
 const logs: Record<string, RegExp> = {
+  "provider_slug: 'github-token'": /octocat/,
+  "provider_slug: 'tickets'": /basic.*Support/,
   'console.log(status, body)': /^\[\[200,.*"authorization":"Bearer \[REDACTED\]"/,
   'const slack =': /^\[\["host_not_allowed"\]\]$/,
   'const linear =': /^\[\["host_not_allowed"\]\]$/,

@@ -152,7 +152,8 @@ async function gather(setup: DocsSetup, sdk: typeof Sdk, code: string, said: unk
     ...{ baseUrl, token, agent, user, sessionToken, grant_id, connection_id, asked },
     adminToken: service.adminToken,
     accessRequestId: waiting.access_request_id,
-    pairingCode: (await user.devices.createPairingCode()).pairing_code,
+    // Their number is limited.
+    pairingCode: code.includes('pairingCode') ? (await user.devices.createPairingCode()).pairing_code : '',
     url: `${setup.api}/user`,
     secret: asked.callback_secret ?? '',
     request: new Request(receiver.url, { method: 'POST', headers, body }),

@@ -104,6 +104,18 @@ export const v4Beyond: Mutation[] = [
     to: '{ ...pinned, issuer',
   },
   {
+    row: 'POST /v4/connections',
+    file: 'server/src/providers/injector.ts',
+    from: 'request.headers = [...request.headers, ...headers.map(',
+    to: 'request.headers = [...request.headers, ...headers.slice(1).map(',
+  },
+  {
+    row: 'PUT /v4/connections/{id}/credential',
+    file: 'server/src/connections/replace-credential.ts',
+    from: 'if (account && !isSame) throw anotherAccount()',
+    to: 'void anotherAccount',
+  },
+  {
     row: 'DELETE /v4/providers/{id}',
     file: 'server/src/providers/delete.ts',
     from: 'if (await isConnected(tx, providerId)) {',

@@ -22,8 +22,8 @@ export const v4Rules: Mutation[] = [
   {
     row: 'What 2: the token is put in on the server side',
     file: 'server/src/proxy/send.ts',
-    from: 'const headers: HeaderList = [...call.headers, [name, value.reveal()]]',
-    to: 'const headers: HeaderList = [...call.headers]',
+    from: 'credential.apply(sent)',
+    to: 'void credential',
   },
   {
     row: 'What 2: no agent sees an access token',

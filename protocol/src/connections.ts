@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { ListQuery, Page } from './lists.ts'
 import { Scopes } from './providers.ts'
-import { Nullable, RecordId, RedirectAfter, Strict, Text, Timestamp } from './schema.ts'
+import { Dictionary, DisplayName, Nullable, RecordId, RedirectAfter, Strict, Text, Timestamp } from './schema.ts'
 
 export const connectionStatuses = ['active', 'needs_reauth', 'revoked'] as const
 
@@ -10,6 +10,7 @@ export const Connection = Type.Object({
   provider_id: RecordId('prv'),
   provider: Nullable(Type.String({ description: "The provider's slug; null for a deleted provider" })),
   provider_name: Type.String(),
+  auth_method: Type.String({ description: "Which of the provider's auth_methods it uses" }),
   verified: Type.Boolean({ description: 'Whether an administrator set up the provider' }),
   account_label: Nullable(Type.String({ description: 'The account, as named by the provider' })),
   scopes: Type.Array(Type.String()),
@@ -31,6 +32,26 @@ export const ListConnectionsQuery = ListQuery('con', connectionStatuses)
 export type ListConnectionsQuery = Static<typeof ListConnectionsQuery>
 export const ConnectionPage = Page('connections', Connection)
 export type ConnectionPage = Static<typeof ConnectionPage>
+
+const Credential = Dictionary(Type.String({ maxLength: 20_000 }), {
+  maxProperties: 20,
+  description: "The members of the provider's auth_method, each a string. Never shown again",
+})
+const UserId = Type.Optional(Text({ maxLength: 100, description: 'Admin only: whose account it is' }))
+
+export const CreateConnectionBody = Strict({
+  provider_slug: Text({ minLength: 1, maxLength: 100 }),
+  auth_method: Type.Optional(
+    Text({ minLength: 1, maxLength: 40, description: 'Required if several methods take a credential' }),
+  ),
+  credential: Credential,
+  label: Type.Optional(DisplayName({ minLength: 1, maxLength: 200 })),
+  user_id: UserId,
+})
+export type CreateConnectionBody = Static<typeof CreateConnectionBody>
+
+export const ReplaceCredentialBody = Strict({ credential: Credential, user_id: UserId })
+export type ReplaceCredentialBody = Static<typeof ReplaceCredentialBody>
 
 const which = {
   provider_slug: Type.Optional(Text({ minLength: 1, maxLength: 100 })),

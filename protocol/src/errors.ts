@@ -36,6 +36,11 @@ export const errorKinds = {
     retryable: false,
     message: 'The data_envelope or query_envelope cannot be decrypted, or its content is not valid.',
   },
+  credential_refused: {
+    status: 400,
+    retryable: false,
+    message: 'The provider did not accept this credential, so nothing was stored. Check it, or create a new one.',
+  },
   challenge_purpose_mismatch: {
     status: 400,
     retryable: false,

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { AuthMethodDetails, AuthMethodForm, AuthMethods } from './auth-methods.ts'
 import { ListQuery, Page } from './lists.ts'
 import { Dictionary, DisplayName, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
@@ -38,11 +39,14 @@ const publicView = {
   provider_name: Type.String(),
   slug: Slug,
   issuer_url: Nullable(
-    Type.String({ description: 'null: a proposal whose endpoints an administrator has yet to set' }),
+    Type.String({
+      description: 'null: it does not use OAuth, or is a proposal whose endpoints an administrator has yet to set',
+    }),
   ),
   scopes: Type.Array(Type.String()),
   api_hosts: Type.Array(Type.String()),
   device_flow: Type.Boolean({ description: 'Whether the device flow (RFC 8628) is supported' }),
+  auth_methods: Type.Array(AuthMethodForm, { description: 'How accounts can be connected' }),
   verified: Type.Boolean({ description: 'false: an agent proposed it, and its URLs come from that agent' }),
   status: Type.Enum(providerStatuses),
 }
@@ -53,6 +57,7 @@ export type Provider = Static<typeof Provider>
 /** Also visible to admins and to the agent that proposed the provider. Never includes the client secret. */
 export const ProviderDetails = Type.Object({
   ...publicView,
+  auth_methods: Type.Array(AuthMethodDetails),
   source: Type.Enum(['admin', 'preset', 'proposal']),
   preset: Nullable(Type.String()),
   proposed_by: Nullable(Type.String({ description: 'The agent that proposed it' })),
@@ -117,7 +122,10 @@ const apiHostsReplaced =
   'All hosts that tokens may be sent to; replaces the list. Existing grants do not cover added hosts; calls to removed hosts are refused immediately.'
 const scopesOfNewOnes = 'Scopes requested when an account is connected from now on'
 
-/** Either a preset by name, or the metadata, in full or to be discovered. Other members override the preset's. */
+/**
+ * Either a preset by name, or the metadata, in full or to be discovered. Other members override the preset's. Without
+ * an `oauth2` method in `auth_methods`, a name and `api_hosts` are enough.
+ */
 export const CreateProviderBody = Strict({
   ...proposal,
   provider_name: Type.Optional(proposal.provider_name),
@@ -131,6 +139,7 @@ export const CreateProviderBody = Strict({
   authorization_params: Type.Optional(Dictionary(Text({ maxLength: 500 }), { maxProperties: 50 })),
   injection: Type.Optional(Injection),
   allow_range: Type.Optional(Type.Boolean()),
+  auth_methods: Type.Optional(AuthMethods),
 })
 export type CreateProviderBody = Static<typeof CreateProviderBody>
 

@@ -94,6 +94,9 @@ export const ErrorBody = Type.Object({
         { description: 'For a refused proxy call: what to post to /v4/access-requests to request this access' },
       ),
     ),
+    upstream_status: Type.Optional(
+      Type.Integer({ description: 'For a refused credential: the status that the provider answered with' }),
+    ),
     request_id: Type.String(),
   }),
 })

@@ -51,6 +51,15 @@ export interface AdminClient {
     rediscover: (providerId: string, options?: Options) => Promise<wire.ProviderDetails>
     delete: (providerId: string, options?: Options) => Promise<wire.ProviderDetails>
   }
+  connections: {
+    /** Connects an account for the user that `user_id` names. */
+    create: (body: wire.CreateConnectionBody, options?: Options) => Promise<wire.Connection>
+    replaceCredential: (
+      connectionId: string,
+      body: wire.ReplaceCredentialBody,
+      options?: Options,
+    ) => Promise<wire.Connection>
+  }
   audit: Audit
   /** The state of the service, and problems that need attention. */
   health: (options?: Options) => Promise<wire.HealthReply>
@@ -97,6 +106,11 @@ export function createAdminClient(given: AdminClientOptions): AdminClient {
       disable: act('providers', 'disable'),
       rediscover: act('providers', 'rediscover'),
       delete: (id, options) => transport.json({ method: 'DELETE', path: `/v4/providers/${segment(id)}` }, options),
+    },
+    connections: {
+      create: (body, options) => post('/v4/connections', body, options),
+      replaceCredential: (id, body, options) =>
+        transport.json({ method: 'PUT', path: `/v4/connections/${segment(id)}/credential`, body }, options),
     },
     audit: auditOf(transport),
     health: (options) => transport.json({ method: 'GET', path: '/v4/health' }, options),

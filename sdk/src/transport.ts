@@ -26,7 +26,7 @@ export interface CallOptions {
 }
 
 export interface WireCall {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   query?: object | undefined
   body?: unknown

@@ -55,6 +55,14 @@ export interface UserClient {
     /** Refreshes the token if it is due, and returns the connection. */
     check: (connectionId: string, options?: Options) => Promise<wire.Connection>
     revoke: (connectionId: string, options?: Options) => Promise<wire.Connection>
+    /** Connects an account with a credential, such as an API key. It is stored only if the provider accepts it. */
+    create: (body: wire.CreateConnectionBody, options?: Options) => Promise<wire.Connection>
+    /** Replaces it. Grants stay if the provider names the same account. */
+    replaceCredential: (
+      connectionId: string,
+      body: wire.ReplaceCredentialBody,
+      options?: Options,
+    ) => Promise<wire.Connection>
     /** Starts connecting an account. Send the signed-in browser to the returned URL to get the provider's consent. */
     start: (body: wire.StartConnectBody, options?: Options) => Promise<wire.StartConnectReply>
     /** Starts connecting an account with a code that the user enters on another device. */
@@ -135,6 +143,9 @@ export function createUserClient(given: UserClientOptions = {}): UserClient {
         listing<wire.ConnectionPage, 'connections'>(transport, '/v4/connections', 'connections', query, options),
       check: (id, options) => post(`/v4/connections/${segment(id)}/check`, {}, options),
       revoke: (id, options) => remove(`/v4/connections/${segment(id)}`, undefined, options),
+      create: (body, options) => post('/v4/connections', body, options),
+      replaceCredential: (id, body, options) =>
+        transport.json({ method: 'PUT', path: `/v4/connections/${segment(id)}/credential`, body }, options),
       start: (body, options) => post('/v4/oauth/connect/start', body, options),
       startDeviceFlow: (body, options) => post('/v4/oauth/device/start', body, options),
       pollDeviceFlow: (id, options) => post('/v4/oauth/device/poll', { device_flow_id: id }, options),

@@ -30,8 +30,10 @@ export type {
 export type {
   Connection,
   ConnectionPage,
+  CreateConnectionBody,
   ListConnectionsQuery,
   PollDeviceFlowReply,
+  ReplaceCredentialBody,
   StartConnectBody,
   StartConnectReply,
   StartDeviceFlowBody,

@@ -19,6 +19,7 @@ import { eventRoutes } from './events/event-routes.ts'
 import { createListeners } from './events/listeners.ts'
 import { createCallsInFlight } from './grants/calls-in-flight.ts'
 import { grantRoutes } from './grants/grant-routes.ts'
+import { endGrantsOf } from './grants/revoke.ts'
 import type { Standing } from './grants/standing.ts'
 import { healthRoutes } from './health/health-routes.ts'
 import type { HealthNeeds } from './health/health-routes.ts'
@@ -51,7 +52,7 @@ import { presetRoutes } from './providers/preset-routes.ts'
 import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
 import { connectionRoute } from './proxy/connection-route.ts'
-import { createCredentials } from './proxy/credentials.ts'
+import { credentialsFor } from './proxy/credentials.ts'
 import { CallAborted } from './proxy/flight.ts'
 import { createCallLog } from './call-log/call-log.ts'
 import { createAgentLoad } from './proxy/load.ts'
@@ -125,7 +126,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const listeners = createListeners(needs)
   const jobs = await createBackgroundJobs({ ...needs, vault, metrics })
   const { freshToken, revokeRemotely } = jobs
-  const credentialOf = createCredentials({ freshToken, clock })
+  const credentialOf = credentialsFor({ ...needs, freshToken })
   const callLog = measureCallLog(createCallLog(needs), metrics)
   const readiness = createReadiness({ ...needs, diskSpace, newestMigration: migrations.length })
 
@@ -151,7 +152,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   proposalRoutes(http, needs)
   connectRoutes(http, needs)
   deviceFlowRoutes(http, needs)
-  connectionRoutes(http, { ...needs, freshToken, revokeRemotely })
+  connectionRoutes(http, { ...needs, freshToken, revokeRemotely, endGrants: endGrantsOf.bind(null, needs) })
   const deciding = { ...needs, openSandbox: openSandbox.bind(null, needs), onDecided: jobs.kickCallbacks }
   accessRequestRoutes(http, { ...deciding, onCreated: jobs.kickPushes })
   decisionRoutes(http, deciding)

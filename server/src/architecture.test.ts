@@ -317,7 +317,9 @@ test('a Secret is revealed only in the listed files', () => {
     'agents/agent-routes.ts', // hands the token to the agent, once
     'audit/audit-key-store.ts', // takes the key that signs heads out of the vault
     'callbacks/callback.ts', // signs with it
+    'connections/check-credential.ts', // fills in the URL of the check
     'connections/connect-routes.ts', // gives the browser its hold on an answer that waits
+    'connections/credential.ts', // packs and unpacks what was entered
     'connections/finish-connect.ts', // reads the answer that a provider sent
     'devices/device-routes.ts', // hands pairing codes and the device's token out, once
     'legacy-v1/item.ts', // names what is stored by an HMAC, and reads it for its client
@@ -334,6 +336,7 @@ test('a Secret is revealed only in the listed files', () => {
     'platform/vault/key-files.ts', // writes the files of the data directory
     'platform/vault/master-keys.ts', // parses and writes the master keys
     'platform/vault/vault.ts', // seals
+    'providers/injector.ts', // puts what was entered into the call
     'proxy/admit.ts', // hands out an answer that was kept under an Idempotency-Key
     'proxy/credential-kinds/header.ts', // puts a token into the call
     'redaction/secret-forms.ts', // searches for it

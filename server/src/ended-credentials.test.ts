@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { approvalMessage } from '@sallyport/protocol/approval-message'
@@ -64,6 +65,15 @@ async function muted(world: World): Promise<string> {
   return world.agent.agentId
 }
 
+const credential = { username: 'ada', password: 'a-password-of-sixteen-or-more' }
+
+async function entered({ call, adminToken }: World) {
+  const name = { provider_name: 'Keys', slug: `keys-${randomBytes(4).toString('hex')}` }
+  const body = { ...name, api_hosts: ['api.keys.example'], auth_methods: [{ kind: 'basic' }] }
+  await call('POST', '/v4/providers', { token: adminToken, body })
+  return { provider_slug: body.slug, credential }
+}
+
 const onRequest = (action: string, body?: object): Case => {
   return async (world) => ({ path: `/v4/access-requests/${await asked(world)}/${action}`, ...(body && { body }) })
 }
@@ -118,6 +128,11 @@ const cases: Record<string, Case> = {
   'user DELETE /v4/connections/{id}': async ({ connectionId }) => ({
     path: `/v4/connections/${await connectionId()}`,
   }),
+  'user POST /v4/connections': async (world) => ({ path: '/v4/connections', body: await entered(world) }),
+  'user PUT /v4/connections/{id}/credential': async (world) => {
+    const { body } = await world.call('POST', '/v4/connections', { token: world.me.token, body: await entered(world) })
+    return { path: `/v4/connections/${body.connection_id}/credential`, body: { credential } }
+  },
   'user POST /v4/connections/{id}/check': async ({ connectionId }) => ({
     path: `/v4/connections/${await connectionId()}/check`,
   }),

@@ -64,6 +64,16 @@ onBothDatabases('sealed columns', (engine) => {
     const elsewhere = new Set(['sandboxes', 'login_flows', 'devices', 'callbacks', 'keyed_calls', 'v1_service_keys'])
     for (const table of ['v1_clients', 'v1_items']) elsewhere.add(table)
     const ours = sealedColumns.filter(({ table }) => !elsewhere.has(table))
+    const keys = {
+      provider_name: 'Keys',
+      slug: 'keys',
+      api_hosts: ['api.keys.example'],
+      auth_methods: [{ kind: 'basic' }],
+    }
+    assert.equal((await call('POST', '/v4/providers', { token: test.adminToken, body: keys })).status, 201)
+    const credential = { username: 'ada', password: 'a-password-of-sixteen-or-more' }
+    const entered = await call('POST', '/v4/connections', { token, body: { provider_slug: 'keys', credential } })
+    assert.equal(entered.status, 201)
     const before = await Promise.all(ours.map((column) => keysIn(database, column)))
     assert.ok(
       before.every((keys) => keys.length === 1),

@@ -1,7 +1,7 @@
 import { auditPrivateKey } from './audit/audit-key-store.ts'
 import { callbackSecret } from './callbacks/callback-store.ts'
 import { flowAnswer, flowVerifier } from './connections/connect-flow-store.ts'
-import { accessTokenColumn, refreshTokenColumn } from './connections/connection-store.ts'
+import { accessTokenColumn, credentialColumn, refreshTokenColumn } from './connections/connection-store.ts'
 import { deviceCode } from './connections/device-flow-store.ts'
 import { formerToken } from './connections/former-token-store.ts'
 import { pushToken } from './devices/push-store.ts'
@@ -19,6 +19,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   providerClientSecret,
   accessTokenColumn,
   refreshTokenColumn,
+  credentialColumn,
   formerToken,
   flowVerifier,
   flowAnswer,

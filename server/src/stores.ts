@@ -11,6 +11,7 @@ import { createAuditLog } from './audit/audit-log.ts'
 import { createCallbackStore } from './callbacks/callback-store.ts'
 import { createConnectFlowStore } from './connections/connect-flow-store.ts'
 import { createConnectionStore } from './connections/connection-store.ts'
+import { createCredentialStore } from './connections/credential-store.ts'
 import { createDeviceFlowStore } from './connections/device-flow-store.ts'
 import { createFormerTokenStore } from './connections/former-token-store.ts'
 import { createRefreshStore } from './connections/refresh-store.ts'
@@ -49,6 +50,7 @@ export function createStores({ database, vault, clock }: { database: Database; v
     pairingCodes: pairingCodeStore,
     providers: createProviderStore(vault),
     connections: createConnectionStore(vault),
+    credentials: createCredentialStore(vault),
     refreshes: createRefreshStore(vault),
     revocations: createRevocationStore(vault),
     formerTokens: createFormerTokenStore(vault),

@@ -109,6 +109,7 @@ export async function insertConnection(
     connectionId,
     userId,
     providerId,
+    authMethod: 'oauth2',
     status: 'active' as const,
     accountId: account,
     accountLabel: `${account}@acme.example`,

@@ -147,7 +147,15 @@ export async function startOAuthCalling(
 export async function insertConnection({ vault, database, clock }: TestService, userId: string, providerId: string) {
   const now = clock.now()
   const connection = {
-    ...{ connectionId: newId('con', now), userId, providerId, accountId: userId, accountLabel: null, apiHost: null },
+    ...{
+      connectionId: newId('con', now),
+      userId,
+      providerId,
+      authMethod: 'oauth2',
+      accountId: userId,
+      accountLabel: null,
+      apiHost: null,
+    },
     ...{ status: 'active' as const, scopes: [], expiresAt: null, obtainedAt: now, isRefreshed: false, version: 1 },
     ...{ canRefresh: false, refreshLeaseUntil: null, createdAt: now, lastUsedAt: null, revokedAt: null },
     remoteRevocation: null,

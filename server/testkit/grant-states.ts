@@ -4,6 +4,7 @@ import type { Grant } from '../src/grants/grant.ts'
 import type { GrantState } from '../src/grants/usable.ts'
 import { newId } from '../src/platform/ids.ts'
 import { hashToken, mintToken } from '../src/platform/tokens.ts'
+import { oauth2Method } from '../src/providers/auth-method.ts'
 import { bearerInjection } from '../src/providers/provider.ts'
 import type { Provider } from '../src/providers/provider.ts'
 import { createStores } from '../src/stores.ts'
@@ -208,6 +209,7 @@ function providerNamed(providerId: string, now: Date): Provider {
     ...{ providerId, slug: providerId.toLowerCase(), name: 'Acme', source: 'admin', preset: null, proposedBy: null },
     ...{ status: 'active', metadata: { issuer: 'https://acme.example' }, discoveryUrl: null, scopes: [] },
     ...{ apiHosts: ['api.example.com'], clientId: 'a client', authMethod: 'client_secret_basic' },
+    authMethods: [oauth2Method],
     ...{ authorizationParams: {}, injection: bearerInjection, allowRange: false, registrationError: null },
     ...{ createdAt: now, updatedAt: now },
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret } from '../platform/secret.ts'
+import { oauth2Method } from '../providers/auth-method.ts'
 import { bearerInjection } from '../providers/provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import { accountHost } from './account-host.ts'
@@ -18,6 +19,7 @@ const salesforce: Provider = {
   discoveryUrl: null,
   scopes: [],
   apiHosts: ['*.my.salesforce.com'],
+  authMethods: [oauth2Method],
   clientId: 'a',
   authMethod: 'client_secret_post',
   authorizationParams: {},

@@ -14,7 +14,10 @@ const plainLabels = ['email', 'preferred_username', 'name']
 export const plainAccount: AccountSource = { from: 'id_token', id: 'sub', labels: plainLabels }
 
 /** The account in a JSON response. The first label that is present is used. */
-export function accountIn(answer: Record<string, unknown>, source: AccountSource): Account | undefined {
+export function accountIn(
+  answer: Record<string, unknown>,
+  source: { id: string; labels: readonly string[]; within?: string },
+): Account | undefined {
   const id = textAt(answer, source.id)
   // An id that can't be stored unchanged could be mistaken for another account's.
   if (id === undefined || id.length > 255 || id !== onOneLine(id)) return undefined

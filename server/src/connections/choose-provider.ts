@@ -1,5 +1,7 @@
 import type { Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { hasOAuth2 } from '../providers/auth-method.ts'
+import { metadataOf } from '../providers/provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import type { User } from '../sessions/user.ts'
@@ -53,6 +55,7 @@ export async function chooseProvider(
       message: 'This provider is not active, so accounts cannot be connected.',
     })
   }
+  if (!hasOAuth2(provider)) metadataOf(provider)
   return {
     provider,
     scopes: scopes ?? renewed?.scopes ?? provider.scopes,

@@ -33,6 +33,7 @@ onBothDatabases('connections', (engine) => {
           provider_id: providerId,
           provider: slug,
           provider_name: 'Acme',
+          auth_method: 'oauth2',
           verified: true,
           account_label: 'ada@example.com',
           scopes: ['openid', 'offline_access', 'email', 'read'],

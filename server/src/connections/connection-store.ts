@@ -5,6 +5,7 @@ import { prepared } from '../platform/database/prepared.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+import { oauth2Method } from '../providers/auth-method.ts'
 import type {} from '../providers/provider-store.ts'
 import type {} from '../sessions/user-store.ts'
 import type { Connection, ConnectionStatus, KeptTokens, RemoteRevocation } from './connection.ts'
@@ -13,6 +14,9 @@ export interface ConnectionRow {
   connection_id: string
   user_id: string
   provider_id: string
+  auth_method: string
+  credential: Uint8Array | null
+  credential_key_id: string | null
   status: ConnectionStatus
   account_id: string | null
   account_label: string | null
@@ -46,7 +50,12 @@ const place = { rowColumn: 'connection_id', ownerColumn: 'user_id' }
 export const accessTokenColumn: SealedColumn = { table: 'connections', column: 'access_token', ...place }
 export const refreshTokenColumn: SealedColumn = { table: 'connections', column: 'refresh_token', ...place }
 
+export const credentialColumn: SealedColumn = { table: 'connections', column: 'credential', ...place }
+
+/** Nor a credential. */
 export const noTokens = {
+  credential: null,
+  credential_key_id: null,
   access_token: null,
   access_token_key_id: null,
   refresh_token: null,
@@ -75,25 +84,30 @@ export function markUsedStatement(connectionIds: readonly string[], at: number):
 export function createConnectionStore(vault: Vault) {
   return {
     /** False if the user has a live connection to this account already. */
-    insert: async (tx: Queries, connection: Connection, tokens: KeptTokens): Promise<boolean> => {
+    insert: async (
+      tx: Queries,
+      connection: Connection,
+      held: Pick<KeptTokens, 'expiresAt' | 'obtainedAt'> & Partial<TokenPair> & { credential?: Secret },
+    ): Promise<boolean> => {
+      const where = { row: connection.connectionId, owner: connection.userId }
+      const sealed = held.credential && (await vault.seal(tx, credentialColumn, where, held.credential))
       const row = await tx
         .insertInto('connections')
         .values({
           connection_id: connection.connectionId,
           user_id: connection.userId,
           provider_id: connection.providerId,
+          auth_method: connection.authMethod,
           status: connection.status,
           account_id: connection.accountId,
           account_label: connection.accountLabel,
           api_host: connection.apiHost,
           scopes: JSON.stringify(connection.scopes),
-          access_token: null,
-          access_token_key_id: null,
-          refresh_token: null,
-          refresh_token_key_id: null,
-          ...(await sealTokens(vault, tx, connection, tokens)),
-          expires_at: tokens.expiresAt?.getTime() ?? null,
-          obtained_at: tokens.obtainedAt.getTime(),
+          ...noTokens,
+          ...(sealed && { credential: sealed.bytes, credential_key_id: sealed.keyId }),
+          ...(await sealTokens(vault, tx, connection, held)),
+          expires_at: held.expiresAt?.getTime() ?? null,
+          obtained_at: held.obtainedAt.getTime(),
           is_refreshed: 0,
           version: connection.version,
           refresh_lease: null,
@@ -245,6 +259,7 @@ export function createConnectionStore(vault: Vault) {
         .updateTable('connections')
         .set((eb) => ({
           ...sealed,
+          auth_method: oauth2Method.name,
           status: 'active' as const,
           account_id: account.accountId,
           account_label: account.accountLabel,
@@ -294,7 +309,7 @@ export async function sealTokens(
   vault: Vault,
   tx: Queries,
   of: { connectionId: string; userId: string },
-  tokens: TokenPair,
+  tokens: Partial<TokenPair>,
 ) {
   const where = { row: of.connectionId, owner: of.userId }
   const access = tokens.accessToken && (await vault.seal(tx, accessTokenColumn, where, tokens.accessToken))
@@ -312,6 +327,7 @@ export function toConnection(row: ConnectionRow): Connection {
     connectionId: row.connection_id,
     userId: row.user_id,
     providerId: row.provider_id,
+    authMethod: row.auth_method,
     status: row.status,
     accountId: row.account_id,
     accountLabel: row.account_label,

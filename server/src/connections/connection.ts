@@ -5,11 +5,13 @@ import type { Secret } from '../platform/secret.ts'
 /** Only shown to users, so a precision of one minute is enough. */
 export const useMarkedEveryMs = 60_000
 
-/** A user's account at a provider. Its tokens are in the store only. */
+/** A user's account at a provider. Its tokens and its credential are in the store only. */
 export interface Connection {
   connectionId: string
   userId: string
   providerId: string
+  /** The name of one of the provider's methods. */
+  authMethod: string
   status: ConnectionStatus
   /** Whose account it is, if the provider says so. */
   accountId: string | null

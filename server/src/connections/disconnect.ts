@@ -2,6 +2,7 @@ import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { oauth2Method } from '../providers/auth-method.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import type { User } from '../sessions/user.ts'
 import type { Connection } from './connection.ts'
@@ -38,7 +39,10 @@ export async function disconnect(
   const wasLive = await database.transaction(async (tx) => {
     const at = clock()
     const provider = await providers.find(tx, found.providerId)
-    const canRevoke = provider?.clientId != null && provider.metadata.revocation_endpoint !== undefined
+    const canRevoke =
+      found.authMethod === oauth2Method.name &&
+      provider?.clientId != null &&
+      provider.metadata.revocation_endpoint !== undefined
     if (!(await revocations.revoke(tx, connectionId, canRevoke ? 'pending' : 'unsupported', at))) return false
     await formerTokens.dropOf(tx, connectionId)
     await audit.append(tx, {

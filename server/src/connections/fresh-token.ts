@@ -14,6 +14,7 @@ import { clientOf } from '../providers/client-of.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import { areKeepable, isRefreshDue, isUsable, keptFrom } from './connection.ts'
 import type { Connection } from './connection.ts'
+import { liveConnection } from './live-connection.ts'
 import type { RefreshLease } from './refresh-store.ts'
 import { storeRefreshed } from './store-refreshed.ts'
 import type { StoreRefreshedNeeds } from './store-refreshed.ts'
@@ -87,7 +88,7 @@ export function createFreshToken(needs: FreshTokenNeeds) {
   const freshToken = async (connectionId: string, rejected?: number): Promise<FreshToken> => {
     const deadline = performance.now() + maxWaitMs
     for (;;) {
-      const connection = await live(needs, connectionId)
+      const connection = await liveConnection(needs, connectionId)
       const now = clock()
       if (!isRefreshDue(connection, now, rejected)) return opened(needs, connection)
       if (!connection.canRefresh) {
@@ -96,7 +97,7 @@ export function createFreshToken(needs: FreshTokenNeeds) {
         throw new ServiceError('connection_needs_reauth')
       }
       const outcome = await refreshOnce(connection)
-      const since = await live(needs, connectionId)
+      const since = await liveConnection(needs, connectionId)
       // A new token is used however soon it expires. If another instance is refreshing or the provider is unavailable,
       // a token that is still valid is used without waiting.
       if (outcome === 'refreshed' || isUsable(since, clock(), rejected)) return opened(needs, since)
@@ -118,16 +119,6 @@ export function createFreshToken(needs: FreshTokenNeeds) {
 }
 
 export type FreshTokenOf = ReturnType<typeof createFreshToken>['freshToken']
-
-/** Read again after every wait: the connection, its user or its provider may have been disabled meanwhile. */
-async function live({ database, connections }: FreshTokenNeeds, connectionId: string): Promise<Connection> {
-  const found = await connections.findWithAuthority(database.queries, connectionId)
-  // A grant ends with its connection.
-  if (!found || found.connection.status === 'revoked' || found.isUserDisabled) throw new ServiceError('grant_revoked')
-  if (!found.isProviderActive) throw new ServiceError('conflict', { message: 'The provider has been disabled.' })
-  if (found.connection.status === 'needs_reauth') throw new ServiceError('connection_needs_reauth')
-  return found.connection
-}
 
 async function opened(needs: FreshTokenNeeds, connection: Connection): Promise<FreshToken> {
   const { database, providers, connections, formerTokens, clock } = needs

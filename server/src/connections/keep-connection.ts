@@ -2,6 +2,8 @@ import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
+import { oauth2Method } from '../providers/auth-method.ts'
+import type { Provider } from '../providers/provider.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import type { UserStore } from '../sessions/user-store.ts'
 import { accountHost } from './account-host.ts'
@@ -10,6 +12,8 @@ import { ConnectFailed } from './connect-flow.ts'
 import { areKeepable, keptFrom } from './connection.ts'
 import type { Connection, KeptTokens } from './connection.ts'
 import type { ConnectionStore } from './connection-store.ts'
+import { secretsIn } from './credential.ts'
+import type { CredentialStore } from './credential-store.ts'
 import type { FormerTokenStore } from './former-token-store.ts'
 
 export interface KeepConnectionNeeds {
@@ -17,6 +21,7 @@ export interface KeepConnectionNeeds {
   users: UserStore
   providers: ProviderStore
   connections: ConnectionStore
+  credentials: CredentialStore
   formerTokens: FormerTokenStore
   audit: AuditWriter
 }
@@ -56,6 +61,7 @@ export async function keepConnection(
     connectionId: newId('con', now),
     userId,
     providerId,
+    authMethod: oauth2Method.name,
     status: 'active',
     accountId: account?.id ?? null,
     accountLabel: account?.label ?? null,
@@ -76,7 +82,7 @@ export async function keepConnection(
   const isNew = !existing && (await connections.insert(tx, fresh, kept))
   // Of two concurrent consents for one account, the second renews the connection that the first has created.
   const renews = isNew ? undefined : (existing ?? (await findExisting(needs, tx, consent)))
-  const connection = isNew ? fresh : renews && (await renew(needs, tx, renews, kept, fresh))
+  const connection = isNew ? fresh : renews && (await renew(needs, tx, provider, renews, kept, fresh))
   if (!connection) throw new ConnectFailed('wrong_account')
   const detail = { connection_id: connection.connectionId, provider: provider.slug, scopes }
   const event = isNew ? 'connection.created' : 'connection.renewed'
@@ -105,14 +111,18 @@ async function findExisting(
 }
 
 async function renew(
-  { connections, formerTokens }: KeepConnectionNeeds,
+  { connections, credentials, formerTokens }: KeepConnectionNeeds,
   tx: Queries,
+  provider: Provider,
   connection: Connection,
   kept: KeptTokens,
   { accountId, accountLabel, apiHost, scopes }: Connection,
 ): Promise<Connection | undefined> {
   const { accessToken: former } = await connections.tokens(tx, connection)
-  if (former) await formerTokens.insert(tx, connection, former, kept.obtainedAt)
+  const method = provider.authMethods.find(({ name }) => name === connection.authMethod)
+  const entered = await credentials.valuesOf(tx, connection)
+  const replaced = [former, ...(method && entered ? secretsIn(method, entered.values) : [])]
+  for (const one of replaced) if (one) await formerTokens.insert(tx, connection, one, kept.obtainedAt)
   const label = accountLabel ?? connection.accountLabel
   return connections.renew(tx, connection, kept, { accountId, accountLabel: label, apiHost, scopes })
 }

@@ -147,6 +147,26 @@ export const grantStore = {
     return row !== undefined
   },
 
+  /** All that still stand on this connection. */
+  revokeOfConnection: async (
+    tx: Queries,
+    connectionId: string,
+    now: Date,
+  ): Promise<Pick<Grant, 'grantId' | 'agentId' | 'userId'>[]> => {
+    const rows = await tx
+      .updateTable('grants')
+      .set({ revoked_at: now.getTime(), revoked_by: 'user' })
+      .where('connection_id', '=', connectionId)
+      .where('revoked_at', 'is', null)
+      .returning(['grant_id', 'agent_id', 'user_id'])
+      .execute()
+    await closeUsage(
+      tx,
+      rows.map(({ grant_id }) => grant_id),
+    )
+    return rows.map((row) => ({ grantId: row.grant_id, agentId: row.agent_id, userId: row.user_id }))
+  },
+
   /** All sandbox grants of the agent but this one. */
   revokeOtherSandboxes: async (tx: Queries, agentId: string, grantId: string, now: Date): Promise<void> => {
     const rows = await tx

@@ -20,7 +20,9 @@ export function readPathPatterns(texts: readonly string[], field: string): strin
 }
 
 /** Normalized: without a slash at its end, and without unnecessary escapes. */
-export function readPathPattern(text: string, field: string): string {
+export function readPathPattern(given: string, field: string): string {
+  // Stands for a segment that is part of the credential. The URL parser escapes its braces.
+  const text = given.replaceAll(/\/\{credential\}(?=\/|$)/g, '/%7Bcredential%7D')
   const refuse = (message: string) => new ServiceError('invalid_field', { field, message: `"${field}" ${message}` })
   if (text.length > maxPatternLength) throw refuse(`is longer than ${maxPatternLength} characters.`)
   if (!text.startsWith('/')) throw refuse('is not a path. Start it with a slash.')

@@ -28,6 +28,23 @@ export function findOfParty(
     : grants.findOfAgent(queries, party.agent.agentId, grantId)
 }
 
+/** Its connection may be another account's from now on. Returns how many there were. */
+export async function endGrantsOf(
+  { grants, audit }: Pick<RevokeGrantNeeds, 'grants' | 'audit'>,
+  tx: Queries,
+  connectionId: string,
+  at: Date,
+  requestId: string,
+): Promise<number> {
+  const ended = await grants.revokeOfConnection(tx, connectionId, at)
+  for (const { grantId, agentId, userId } of ended) {
+    const detail = { by: 'user', reason: 'credential_replaced' }
+    const who = { agentId, userId: userId ?? undefined, grantId, connectionId }
+    await audit.append(tx, { event: 'grant.revoked', at, requestId, ...who, detail })
+  }
+  return ended.length
+}
+
 /** Its user revokes it, or its agent gives it up. Idempotent. */
 export async function revokeGrant(
   { database, grants, audit, clock }: RevokeGrantNeeds,

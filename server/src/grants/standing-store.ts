@@ -4,6 +4,7 @@ import { prepared } from '../platform/database/prepared.ts'
 import { cacheByVersion } from '../platform/cache/version-cache.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
+import type { AuthMethod } from '../providers/auth-method.ts'
 import type { Injection } from '../providers/provider.ts'
 import type {} from '../providers/provider-store.ts'
 import { foundationOf, toGrant } from './grant-foundation-store.ts'
@@ -14,6 +15,7 @@ const findRows = prepared((queries: Queries, { grantId }: { grantId: string }) =
     .leftJoin('providers', 'providers.provider_id', 'connections.provider_id')
     .select([
       'connections.user_id as connection_user_id',
+      'connections.auth_method',
       'connections.api_host',
       'connections.version',
       'connections.expires_at as token_expires_at',
@@ -27,6 +29,7 @@ const findRows = prepared((queries: Queries, { grantId }: { grantId: string }) =
       'providers.preset',
       'providers.metadata',
       'providers.api_hosts',
+      'providers.auth_methods',
       'providers.injection',
       'providers.allow_range',
       'providers.client_secret',
@@ -58,6 +61,7 @@ function toConnection(row: Row): StandingConnection | null {
   return {
     connectionId: row.connection_id,
     userId: row.connection_user_id ?? '',
+    authMethod: row.auth_method ?? '',
     status: row.connection_status,
     apiHost: row.api_host,
     version: row.version ?? 0,
@@ -78,6 +82,7 @@ function toProvider(row: Row): StandingProvider | null {
     preset: row.preset,
     metadata: JSON.parse(row.metadata ?? '{}') as Metadata,
     apiHosts: JSON.parse(row.api_hosts ?? '[]') as string[],
+    authMethods: JSON.parse(row.auth_methods ?? '[]') as AuthMethod[],
     injection: JSON.parse(row.injection ?? '{}') as Injection,
     allowRange: row.allow_range === 1,
     sealedClientSecret: row.client_secret,

@@ -1,5 +1,6 @@
 import type { Connection } from '../connections/connection.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
+import type { AuthMethod } from '../providers/auth-method.ts'
 import type { Injection, ProviderSource, ProviderStatus } from '../providers/provider.ts'
 import type { Grant } from './grant.ts'
 
@@ -8,6 +9,7 @@ export type StandingConnection = Pick<
   Connection,
   | 'connectionId'
   | 'userId'
+  | 'authMethod'
   | 'status'
   | 'apiHost'
   | 'version'
@@ -25,6 +27,7 @@ export interface StandingProvider {
   preset: string | null
   metadata: Metadata
   apiHosts: string[]
+  authMethods: AuthMethod[]
   injection: Injection
   allowRange: boolean
   /** Encrypted. If it differs, so does the secret. */

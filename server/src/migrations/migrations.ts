@@ -13,6 +13,7 @@ import { cheaperCalls } from './0008-cheaper-calls.ts'
 import { sandboxRequests } from './0009-sandbox-requests.ts'
 import { activeGrants } from './0010-active-grants.ts'
 import { auditLists } from './0011-audit-lists.ts'
+import { credentials } from './0012-credentials.ts'
 
 /**
  * In order. A released migration is never edited, and there are no down migrations. docs/storage.md describes the
@@ -30,6 +31,7 @@ export const migrations: readonly Migration[] = [
   sandboxRequests,
   activeGrants,
   auditLists,
+  credentials,
 ]
 
 /** Applies all pending migrations. */

@@ -32,7 +32,7 @@ const parseHost = memoizeByText((host): { name: string; port: string } | null =>
   return name === undefined ? null : { name: name.replace(/\.$/, ''), port: port ?? '443' }
 })
 
-function readApiHost(entry: string, field: string): string {
+export function readApiHost(entry: string, field: string): string {
   const refuse = (message: string) => new ServiceError('invalid_field', { field, message: `"${field}" ${message}` })
   const isWildcard = entry.startsWith('*.')
   const rest = isWildcard ? entry.slice(2) : entry

@@ -10,12 +10,13 @@ const notForTokens =
   /^(?:host|connection|keep-alive|te|trailer|upgrade|expect|cookie2?|set-cookie2?|range|if-range|forwarded|via|date|origin|referer|user-agent|http2-settings|accept(?:-.*)?|content-.*|transfer-encoding|proxy-.*|x-forwarded-.*|sec-.*)$/
 
 export function readInjection({ in: place, name, prefix }: Injection): Injection {
+  return { in: place, name: readInjectedHeader(name, 'injection.name'), prefix }
+}
+
+export function readInjectedHeader(name: string, field: string): string {
   const lower = name.toLowerCase()
-  if (notForTokens.test(lower)) {
-    const message = '"injection.name" is a header that cannot carry a token.'
-    throw new ServiceError('invalid_field', { field: 'injection.name', message })
-  }
-  return { in: place, name: lower, prefix }
+  if (/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(lower) && !notForTokens.test(lower)) return lower
+  throw new ServiceError('invalid_field', { field, message: `"${field}" is a header that cannot carry a token.` })
 }
 
 /** They may add parameters to the authorization request, but not replace those that its security depends on. */

@@ -5,6 +5,7 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { acme, client, startProviderTest } from '../../testkit/providers.ts'
 import { startService } from '../../testkit/service.ts'
 import type { Reply } from '../../testkit/service.ts'
+import { oauth2Method } from './auth-method.ts'
 
 onBothDatabases('an admin creates a provider', (engine) => {
   const start = async (t: Parameters<typeof startService>[0]) => {
@@ -26,6 +27,7 @@ onBothDatabases('an admin creates a provider', (engine) => {
       scopes: ['read', 'write'],
       api_hosts: ['login.acme.example'],
       device_flow: false,
+      auth_methods: [oauth2Method],
       verified: true,
       status: 'active',
       source: 'admin',

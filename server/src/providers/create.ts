@@ -1,13 +1,17 @@
+import type { AuthMethod as GivenMethod } from '@sallyport/protocol/auth-methods'
 import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
-import type { AuthMethod } from '../platform/oauth/oauth-client.ts'
+import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import { defaultApiHosts, readApiHosts } from './api-hosts.ts'
+import { hasFormMethod } from './auth-method.ts'
+import { readAuthMethods } from './read-auth-methods.ts'
 import { readAuthorizationParams, readInjection } from './calling.ts'
 import { readCredentials } from './client-credentials.ts'
+import { endpointFields } from './endpoints.ts'
 import { completeMetadata, describe } from './find-metadata.ts'
 import type { FindMetadataNeeds, MetadataInput } from './find-metadata.ts'
 import { presetMetadata } from './preset-metadata.ts'
@@ -41,6 +45,7 @@ export interface NewProvider extends MetadataInput {
   authorizationParams: Record<string, string> | undefined
   injection: Injection | undefined
   allowRange: boolean | undefined
+  authMethods: readonly GivenMethod[] | undefined
 }
 
 export async function createProvider(
@@ -58,13 +63,23 @@ export async function createProvider(
   const scopes = wanted.scopes ?? [...(preset?.defaultScopes ?? [])]
   const ownServer = preset && !isAnotherIssuer(preset, wanted.metadata) ? preset : undefined
   const calling = readCalling(wanted, preset)
+  const wantedMethods = wanted.authMethods ?? [{ kind: 'oauth2' as const }]
+  const usesOAuth2 = wantedMethods.some(({ kind }) => kind === 'oauth2')
+  if (!usesOAuth2) assertNoOAuth2(wanted, calling.apiHosts)
   const given = givenClient(wanted, preset)
-  const description = describe(needs, preset ? overPreset(preset, wanted) : wanted, 'operator')
+  const description = usesOAuth2 ? describe(needs, preset ? overPreset(preset, wanted) : wanted, 'operator') : undefined
   const holder = await providers.findBySlug(database.queries, slug)
   if (holder && holdsSlug(holder)) throw new ServiceError('slug_taken', { field: 'slug' })
 
-  const metadata = await completeMetadata(needs, description, 'operator')
-  const { client, error } = given ?? (await registerClient(needs, { metadata, slug, scopes }, 'operator'))
+  const complete = description && (await completeMetadata(needs, description, 'operator'))
+  const metadata: Partial<Metadata> = complete ?? {}
+  const apiHosts = calling.apiHosts ?? (ownServer ? [...ownServer.apiHosts] : defaultApiHosts(metadata))
+  const authMethods = readAuthMethods(wantedMethods, apiHosts)
+  const { client, error } =
+    given ??
+    (complete
+      ? await registerClient(needs, { metadata: complete, slug, scopes }, 'operator')
+      : { client: undefined, error: null })
   const now = clock()
   const provider: Provider = {
     providerId: newId('prv', now),
@@ -73,12 +88,13 @@ export async function createProvider(
     source: preset ? 'preset' : 'admin',
     preset: preset?.id ?? null,
     proposedBy: null,
-    status: client ? 'active' : 'pending_credentials',
+    status: client || hasFormMethod({ authMethods }) ? 'active' : 'pending_credentials',
     metadata,
-    discoveryUrl: description.discoveryUrl ?? ownServer?.discoveryUrl ?? null,
+    discoveryUrl: description?.discoveryUrl ?? ownServer?.discoveryUrl ?? null,
     scopes,
     ...calling,
-    apiHosts: calling.apiHosts ?? (ownServer ? [...ownServer.apiHosts] : defaultApiHosts(metadata)),
+    apiHosts,
+    authMethods,
     clientId: client?.clientId ?? null,
     authMethod: client?.authMethod ?? wanted.authMethod ?? preset?.tokenEndpointAuthMethod ?? 'client_secret_basic',
     registrationError: error,
@@ -116,6 +132,23 @@ function readCalling(
     injection: injection ? readInjection(injection) : bearerInjection,
     allowRange: allowRange ?? false,
   }
+}
+
+/** Members that only OAuth uses would be ignored, so they are refused. */
+function assertNoOAuth2({ preset, ...wanted }: NewProvider, apiHosts: readonly string[] | undefined): void {
+  const { clientId, clientSecret, authMethod, scopes, discoveryUrl, metadata, injection, authorizationParams } = wanted
+  const metadataFields: Record<string, string> = { ...endpointFields, issuer: 'issuer_url' }
+  const given = {
+    ...{ preset, client_id: clientId, client_secret: clientSecret, token_endpoint_auth_method: authMethod, scopes },
+    ...{ discovery_url: discoveryUrl, injection, authorization_params: authorizationParams },
+    ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [metadataFields[name] ?? name, value])),
+  }
+  const field = Object.entries(given).find(([, value]) => value !== undefined)?.[0]
+  if (field !== undefined) {
+    const message = `"${field}" is for OAuth, and "auth_methods" has no "oauth2". Add that, or omit this.`
+    throw new ServiceError('invalid_field', { field, message })
+  }
+  if (!apiHosts) throw missing('api_hosts')
 }
 
 function givenClient(wanted: NewProvider, preset: Preset | undefined): Registration | undefined {

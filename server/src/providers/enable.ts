@@ -2,6 +2,7 @@ import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { hasOAuth2 } from './auth-method.ts'
 import { metadataOf } from './provider.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
@@ -18,10 +19,10 @@ export function disableProvider(needs: EnableNeeds, providerId: string, requestI
   return change(needs, needs.providers.disable, { event: 'provider.disabled', providerId, requestId })
 }
 
-/** It becomes active, or pending if it has no client. Refused if it has no endpoints. */
+/** It becomes active, or pending if it needs a client and has none. Refused if it has no endpoints. */
 export async function enableProvider(needs: EnableNeeds, providerId: string, requestId: string): Promise<Provider> {
   const found = await needs.providers.find(needs.database.queries, providerId)
-  if (found) metadataOf(found)
+  if (found && hasOAuth2(found)) metadataOf(found)
   return change(needs, needs.providers.enable, { event: 'provider.enabled', providerId, requestId })
 }
 

@@ -12,6 +12,7 @@ import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import { perDay, takeFromLimit } from '../platform/limits/rate-limits.ts'
 import { defaultApiHosts } from './api-hosts.ts'
 import { urlsOf } from './endpoints.ts'
+import { oauth2Method } from './auth-method.ts'
 import { completeMetadata, describe, isEnough } from './find-metadata.ts'
 import type { Description, FindMetadataNeeds, MetadataInput } from './find-metadata.ts'
 import { resemblesPreset } from './presets/look-alikes.ts'
@@ -77,6 +78,7 @@ export async function proposeProvider(
     discoveryUrl: description.discoveryUrl,
     scopes,
     apiHosts: isComplete ? defaultApiHosts(metadata) : [],
+    authMethods: [oauth2Method],
     clientId: client?.clientId ?? null,
     authMethod: client?.authMethod ?? 'client_secret_basic',
     authorizationParams: {},

@@ -57,6 +57,7 @@ export function newProviderOf(body: CreateProviderBody): NewProvider {
     authorizationParams: body.authorization_params,
     injection: body.injection,
     allowRange: body.allow_range,
+    authMethods: body.auth_methods,
   }
 }
 

@@ -234,6 +234,7 @@ async function connect(queries: Queries, providerId: string, userId: string): Pr
       connection_id: 'con_00000000000000000000000000',
       user_id: userId,
       provider_id: providerId,
+      auth_method: 'oauth2',
       status: 'active',
       account_id: null,
       account_label: null,

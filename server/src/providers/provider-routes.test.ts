@@ -13,6 +13,7 @@ const publicMembers = [
   'scopes',
   'api_hosts',
   'device_flow',
+  'auth_methods',
   'verified',
   'status',
 ]

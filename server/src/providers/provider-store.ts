@@ -3,10 +3,12 @@ import { deleteBatch } from '../platform/database/batches.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
-import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
+import type { AuthMethod as ClientAuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import { matchesHost } from './api-hosts.ts'
+import { oauth2Alone } from './auth-method.ts'
+import type { AuthMethod } from './auth-method.ts'
 import type { Credentials } from './client-credentials.ts'
 import type {
   Injection,
@@ -32,7 +34,8 @@ interface ProviderRow {
   client_id: string | null
   client_secret: Uint8Array | null
   client_secret_key_id: string | null
-  auth_method: AuthMethod
+  auth_method: ClientAuthMethod
+  auth_methods: string
   authorization_params: string
   injection: string
   allow_range: number
@@ -90,6 +93,7 @@ export function createProviderStore(vault: Vault) {
           client_id: provider.clientId,
           ...(await sealSecret(tx, provider.providerId, clientSecret)),
           auth_method: provider.authMethod,
+          auth_methods: JSON.stringify(provider.authMethods),
           authorization_params: JSON.stringify(provider.authorizationParams),
           injection: JSON.stringify(provider.injection),
           allow_range: provider.allowRange ? 1 : 0,
@@ -228,14 +232,14 @@ export function createProviderStore(vault: Vault) {
       return row && toProvider(row)
     },
 
-    /** Active, or pending without a client. Undefined if there is no such provider, or it is not disabled. */
+    /** Active, or pending if it needs a client and has none. Undefined if there is no such provider, or it is not disabled. */
     enable: async (tx: Queries, providerId: string, now: Date): Promise<Provider | undefined> => {
       const row = await tx
         .updateTable('providers')
         .set((eb) => ({
           status: eb
             .case()
-            .when('client_id', 'is', null)
+            .when(eb.and([eb('client_id', 'is', null), eb('auth_methods', '=', oauth2Alone)]))
             .then('pending_credentials' as const)
             .else('active' as const)
             .end(),
@@ -381,6 +385,7 @@ function toProvider(row: ProviderRow): Provider {
     scopes: JSON.parse(row.scopes) as string[],
     apiHosts: JSON.parse(row.api_hosts) as string[],
     clientId: row.client_id,
+    authMethods: JSON.parse(row.auth_methods) as AuthMethod[],
     authMethod: row.auth_method,
     authorizationParams: JSON.parse(row.authorization_params) as Record<string, string>,
     injection: JSON.parse(row.injection) as Injection,

@@ -1,4 +1,6 @@
+import type { AuthMethodForm } from '@sallyport/protocol/auth-methods'
 import type { Provider as PublicView, ProviderDetails } from '@sallyport/protocol/providers'
+import type { AuthMethod } from './auth-method.ts'
 import { hasDeviceFlow, isVerified, redirectUri } from './provider.ts'
 import type { Provider } from './provider.ts'
 
@@ -11,9 +13,15 @@ export function publicView(provider: Provider): PublicView {
     scopes: provider.scopes,
     api_hosts: provider.apiHosts,
     device_flow: hasDeviceFlow(provider),
+    auth_methods: provider.authMethods.map(formOf),
     verified: isVerified(provider),
     status: provider.status,
   }
+}
+
+/** What people need to know to fill in a form. */
+function formOf({ kind, name, label, help, members }: AuthMethod): AuthMethodForm {
+  return { kind, name, label, help, members: members.map(({ name, label, secret }) => ({ name, label, secret })) }
 }
 
 /** For an admin, and for the agent that proposed it. */
@@ -21,6 +29,7 @@ export function detailsView(provider: Provider, baseUrl: URL): ProviderDetails {
   const { metadata } = provider
   return {
     ...publicView(provider),
+    auth_methods: provider.authMethods,
     source: provider.source,
     preset: provider.preset,
     proposed_by: provider.proposedBy,

@@ -1,7 +1,9 @@
 import { ServiceError } from '../platform/errors.ts'
-import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
+import type { AuthMethod as ClientAuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
+import { hasOAuth2 } from './auth-method.ts'
+import type { AuthMethod } from './auth-method.ts'
 
-/** An OAuth provider whose accounts users can connect. Its metadata is pinned: only an admin can change it. */
+/** A provider whose accounts users can connect. Its metadata is pinned: only an admin can change it. */
 export interface Provider {
   providerId: string
   slug: string
@@ -12,14 +14,19 @@ export interface Provider {
   /** The agent that proposed it. */
   proposedBy: string | null
   status: ProviderStatus
-  /** Without an issuer it is a proposal that lacks endpoints: it stays inactive until an admin sets them. */
+  /**
+   * Without an issuer it has no `oauth2` method, or is a proposal that lacks endpoints, which stays inactive until an
+   * admin sets them.
+   */
   metadata: Partial<Metadata>
   discoveryUrl: string | null
   scopes: string[]
   /** Where its tokens may be sent: `name`, `*.name`, each with an optional port. */
   apiHosts: string[]
+  /** How its accounts can be connected. */
+  authMethods: AuthMethod[]
   clientId: string | null
-  authMethod: AuthMethod
+  authMethod: ClientAuthMethod
   authorizationParams: Record<string, string>
   injection: Injection
   allowRange: boolean
@@ -49,7 +56,11 @@ export function isVerified({ source }: Pick<Provider, 'source'>): boolean {
 }
 
 /** Throws if endpoints are missing. An active provider has them. */
-export function metadataOf({ metadata }: Pick<Provider, 'metadata'>): Metadata {
+export function metadataOf({ metadata, authMethods }: Pick<Provider, 'metadata' | 'authMethods'>): Metadata {
+  if (!hasOAuth2({ authMethods })) {
+    const message = 'This provider does not use OAuth. Connect accounts with POST /v4/connections.'
+    throw new ServiceError('conflict', { message })
+  }
   const { issuer, token_endpoint } = metadata
   if (issuer !== undefined) return { ...metadata, issuer }
   const field = token_endpoint === undefined ? 'token_url' : 'authorization_url'

@@ -10,6 +10,8 @@ import { defaultApiHosts } from './api-hosts.ts'
 import { describe } from './find-metadata.ts'
 import type { FindMetadataNeeds, MetadataInput } from './find-metadata.ts'
 import { askProvider, urlsGiven } from './propose.ts'
+import { hasOAuth2 } from './auth-method.ts'
+import { metadataOf } from './provider.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
 import { registerClient } from './register-client.ts'
@@ -59,6 +61,7 @@ export async function setEndpoints(
 
 function withoutEndpoints(provider: Provider | undefined): Provider {
   if (!provider) throw new ServiceError('not_found')
+  if (!hasOAuth2(provider)) metadataOf(provider)
   if (provider.metadata.issuer === undefined) return provider
   const message = 'This provider already has endpoints, which cannot be changed. Create another provider instead.'
   throw new ServiceError('conflict', { message })

@@ -1,11 +1,16 @@
 /** The route of calls on a user's connection: with their token, to the hosts of its provider, over https. */
-import type { Standing, StandingProvider } from '../grants/standing.ts'
+import { whoShaped } from '../connections/check-credential.ts'
+import type { Standing } from '../grants/standing.ts'
 import { acceptedEncodings } from '../platform/egress/decoding.ts'
 import type { Egress, EgressRequest } from '../platform/egress/egress.ts'
 import type { SuppliedBy } from '../platform/egress/destinations.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { perSecond } from '../platform/limits/rate-limits.ts'
+import { isFormMethod } from '../providers/auth-kinds/auth-kind.ts'
+import { injectorOf } from '../providers/injector.ts'
 import { headerInjects } from './credential-kinds/header.ts'
+import { enteredInjects } from './credential-kinds/entered.ts'
+import { methodNamed } from './credentials.ts'
 import type { CredentialOf } from './credentials.ts'
 import type { HeaderList, Route, Upstream, UpstreamRequest } from './upstream.ts'
 
@@ -20,20 +25,20 @@ export function connectionRoute(needs: ConnectionRouteNeeds, { grant, connection
   if (!connection || !provider) throw new ServiceError('grant_revoked')
   const { proxyRatePerAgent, proxyBurstPerAgent } = needs.config
   const { injection, metadata, preset, apiHosts, allowRange } = provider
+  const method = methodNamed(provider, connection.authMethod)
+  const isEntered = isFormMethod(method)
+  // Sockets that were opened with one credential are not used with another. A refreshed token is the same credential.
+  const pool = isEntered ? `${connection.connectionId} ${connection.version}` : connection.connectionId
   return {
-    upstream: httpsUpstream(needs.egress, connection.connectionId, whoSupplied(provider)),
+    upstream: httpsUpstream(needs.egress, pool, whoShaped(provider, method)),
     rules: { metadata, preset, apiHosts, apiHost: connection.apiHost, allowRange },
-    injects: headerInjects(injection),
+    injects: isEntered ? enteredInjects(method) : headerInjects(injection),
+    ...(isEntered && { placed: injectorOf(method).placed }),
     credential: (refused) => needs.credentialOf(connection, provider, refused),
     ...(proxyRatePerAgent > 0 && {
       rate: { key: `proxy-call:${grant.agentId}`, limit: perSecond(proxyRatePerAgent, proxyBurstPerAgent) },
     }),
   }
-}
-
-/** A provider that an agent proposed may reach only what a URL from an agent may. */
-function whoSupplied({ source }: StandingProvider): SuppliedBy {
-  return source === 'proposal' ? 'stranger' : 'operator'
 }
 
 /** Only calls of the same connection share sockets: a confused upstream can't give one user another's answer. */

@@ -3,16 +3,27 @@ import { test } from 'node:test'
 import type { StandingConnection, StandingProvider } from '../grants/standing.ts'
 import { Secret } from '../platform/secret.ts'
 import { bearerInjection } from '../providers/provider.ts'
+import { oauth2Method } from '../providers/auth-method.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import { createCredentials } from './credentials.ts'
 
 const provider: StandingProvider = {
   ...{ slug: 'acme', status: 'active', source: 'admin', preset: null, apiHosts: [], injection: bearerInjection },
+  authMethods: [oauth2Method],
   ...{ metadata: { issuer: 'https://login.acme.example' }, allowRange: false, sealedClientSecret: null },
 }
 const now = new Date()
 const connectionAt = (connectionId: string, version: number): StandingConnection => ({
-  ...{ connectionId, version, userId: 'usr', status: 'active', apiHost: null, expiresAt: null, obtainedAt: now },
+  ...{
+    connectionId,
+    version,
+    userId: 'usr',
+    authMethod: 'oauth2',
+    status: 'active',
+    apiHost: null,
+    expiresAt: null,
+    obtainedAt: now,
+  },
   ...{ isRefreshed: true, refreshLeaseUntil: null, lastUsedAt: null },
 })
 const tokenOf = (connectionId: string, version: number) => `token-of-${connectionId}-version-${version}`
@@ -24,6 +35,7 @@ test('a token refreshed during a call is redacted in its response', async () => 
       const accessToken = new Secret(tokenOf(connectionId, version))
       return Promise.resolve({ accessToken, version, secrets: [accessToken] })
     },
+    entered: () => Promise.reject(new Error('it is not entered')),
     clock: () => now,
   })
   const open = (connectionId: string) => credentialOf(connectionAt(connectionId, version), provider)

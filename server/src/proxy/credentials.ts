@@ -8,7 +8,13 @@ import type { StandingConnection, StandingProvider } from '../grants/standing.ts
 import type { Clock } from '../platform/clock.ts'
 import { setBounded } from '../platform/cache/memoize.ts'
 import type { Secret } from '../platform/secret.ts'
+import type { FormMethod } from '../providers/auth-kinds/auth-kind.ts'
+import { isFormMethod } from '../providers/auth-kinds/auth-kind.ts'
+import { oauth2Method } from '../providers/auth-method.ts'
+import type { AuthMethod } from '../providers/auth-method.ts'
 import { compileSecrets } from '../redaction/secret-forms.ts'
+import { openEntered } from './credential-kinds/entered.ts'
+import type { EnteredNeeds } from './credential-kinds/entered.ts'
 import { openOAuth2 } from './credential-kinds/oauth2.ts'
 import type { Credential } from './upstream.ts'
 
@@ -34,10 +40,24 @@ export type CredentialOf = (
   refused?: number,
 ) => Credential | Promise<Credential>
 
-export function createCredentials({ freshToken, clock }: { freshToken: FreshTokenOf; clock: Clock }): CredentialOf {
+interface CredentialNeeds {
+  freshToken: FreshTokenOf
+  /** Opens what a person has entered. */
+  entered: (connectionId: string, method: FormMethod) => Promise<OpenedCredential>
+  clock: Clock
+}
+
+export function createCredentials({ freshToken, entered, clock }: CredentialNeeds): CredentialOf {
   const cache = new Map<string, Cached>()
-  const open = async ({ connectionId }: StandingConnection, provider: StandingProvider, refused?: number) => {
-    const { apply, version, renews, secrets } = await openOAuth2(freshToken, connectionId, provider, refused)
+  const openKind = ({ connectionId, authMethod }: StandingConnection, provider: StandingProvider, refused?: number) => {
+    const method = methodNamed(provider, authMethod)
+    return isFormMethod(method)
+      ? entered(connectionId, method)
+      : openOAuth2(freshToken, connectionId, provider, refused)
+  }
+  const open = async (connection: StandingConnection, provider: StandingProvider, refused?: number) => {
+    const { connectionId } = connection
+    const { apply, version, renews, secrets } = await openKind(connection, provider, refused)
     const forms = compileSecrets(secrets)
     const credential: Credential = {
       apply,
@@ -54,6 +74,17 @@ export function createCredentials({ freshToken, clock }: { freshToken: FreshToke
     const isGood = known && isSame(known, connection, provider) && !isRefreshDue(connection, clock(), refused)
     return isGood ? known.credential : open(connection, provider, refused)
   }
+}
+
+/** With those that people enter read from the database. */
+export function credentialsFor(needs: EnteredNeeds & Pick<CredentialNeeds, 'freshToken'>): CredentialOf {
+  const { freshToken, clock } = needs
+  return createCredentials({ freshToken, entered: openEntered.bind(null, needs), clock })
+}
+
+/** A provider keeps its methods for life. */
+export function methodNamed({ authMethods }: Pick<StandingProvider, 'authMethods'>, name: string): AuthMethod {
+  return authMethods.find((method) => method.name === name) ?? oauth2Method
 }
 
 function isSame({ version, provider: then }: Cached, connection: StandingConnection, now: StandingProvider): boolean {

@@ -17,8 +17,11 @@ const maxHostLength = 253
 /** Characters of a DNS name, or an IPv6 address. No other host exists. */
 const plainHost = /^(?:\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)$/
 
-/** `plainOrigin` may be http: it is our own, and the request never leaves the process. */
-export function judgeUrl(text: string, plainOrigin: string | undefined): Destination {
+/**
+ * `plainOrigin` may be http: it is our own, and the request never leaves the process. `placed` replaces a segment that is
+ * part of the credential, before anything is decided or recorded.
+ */
+export function judgeUrl(text: string, plainOrigin: string | undefined, placed?: (url: URL) => URL): Destination {
   if (text.length > maxUrlLength) throw invalidUrl(`The URL is longer than ${maxUrlLength} characters.`)
   const url = URL.parse(text)
   if (!url) throw invalidUrl('The URL cannot be parsed. Use an absolute https URL.')
@@ -35,7 +38,8 @@ export function judgeUrl(text: string, plainOrigin: string | undefined): Destina
   if (!isHost || !isWrittenAs(text, `${url.protocol}//${url.host}`)) {
     throw invalidUrl(`The URL is not normalized. Write it as ${url.protocol}//host/path, in ASCII.`)
   }
-  return { url, host: url.host, path: url.pathname, queryNames: namesIn(url) }
+  const judged = placed ? placed(url) : url
+  return { url: judged, host: judged.host, path: judged.pathname, queryNames: namesIn(judged) }
 }
 
 function isWrittenAs(text: string, origin: string): boolean {

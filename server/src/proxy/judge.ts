@@ -49,7 +49,7 @@ export async function judge(
   known.standing = standing
   const route = needs.routeOf(standing)
   const method = readMethod(input.method, 'method')
-  const destination = judgeUrl(input.url, route.plainOrigin)
+  const destination = judgeUrl(input.url, route.plainOrigin, route.placed)
   const facts = { method, ...recordedParts(destination) }
   known.facts = grant.kind === 'sandbox' ? shortened(facts) : facts
   const outgoingRules = { injects: route.injects.headers, allowRange: route.rules?.allowRange ?? false }

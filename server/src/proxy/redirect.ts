@@ -25,7 +25,7 @@ export function redirected(
   url.hash = ''
   const next = { ...call, ...asRedirected(call, status) }
   try {
-    const destination = judgeUrl(url.href, call.route.plainOrigin)
+    const destination = judgeUrl(url.href, call.route.plainOrigin, call.route.placed)
     assertUsable({ ...call.standing, isTokenCurrent: true }, now)
     assertMayCall(call.standing.grant, call.route.rules, { ...next, destination })
     return {

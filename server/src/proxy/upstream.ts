@@ -57,6 +57,8 @@ export interface Route {
   /** The provider's own rules for calls. None in the sandbox. */
   rules: ProviderRules | undefined
   injects: Injects
+  /** The same URL with a placeholder for a segment of the path that is part of the credential. */
+  placed?: (url: URL) => URL
   /** Called only after the attempt is recorded. `refused` is the version that the upstream answered with 401. */
   credential: (refused?: number) => Credential | Promise<Credential>
   /** May be called over http: it is our own, and the request never leaves the process. */

@@ -14,7 +14,8 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
   const queries = useQueryClient()
   const { say } = useSay()
   const { provider_id: id, provider_name: name, status } = provider
-  const needsEndpoints = provider.issuer_url === null
+  const usesOAuth = provider.auth_methods.some(({ kind }) => kind === 'oauth2')
+  const needsEndpoints = usesOAuth && provider.issuer_url === null
   const change = async (act: () => Promise<unknown>, text: string) => {
     await act()
     await queries.invalidateQueries({ queryKey: ['admin', 'providers'] })
