@@ -33,8 +33,8 @@ let decoded = Buffer.alloc(0)
 let starts = new Int32Array(0)
 let ends = new Int32Array(0)
 
-export function findInHexLists(forms: BlockSearch, stretch: TextRange, found: (span: HexSpan) => void): void {
-  const { bytes, from, to } = stretch
+export function findInHexLists(forms: BlockSearch, range: TextRange, found: (span: HexSpan) => void): void {
+  const { bytes, from, to } = range
   for (let at = from + stride - 1, least = from; at < to;) {
     if (hexListBytes[bytes[at] ?? 0] === 0) {
       at += stride
@@ -44,7 +44,7 @@ export function findInHexLists(forms: BlockSearch, stretch: TextRange, found: (s
     while (start > least && hexListBytes[bytes[start - 1] ?? 0] !== 0) start--
     let end = at + 1
     while (end < to && hexListBytes[bytes[end] ?? 0] !== 0) end++
-    if (end - start >= shortestList) searchRun(forms, bytes, start, end, stretch.isEnd && end === to, found)
+    if (end - start >= shortestList) searchRun(forms, bytes, start, end, range.isEnd && end === to, found)
     least = end
     at = end + stride
   }
