@@ -106,14 +106,18 @@ ${proof}
 }
 
 function check(files: string[]): string[] {
-  const program = ts.createProgram(files, {
+  const options: ts.CompilerOptions = {
     ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
     target: ts.ScriptTarget.ES2023,
     lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
     types: [],
-  })
+  }
+  // As tsc does: libraries have more comments than types.
+  const host = ts.createCompilerHost(options)
+  host.jsDocParsingMode = ts.JSDocParsingMode.ParseForTypeErrors
+  const program = ts.createProgram(files, options, host)
   return ts.getPreEmitDiagnostics(program).map(({ messageText, file }) => {
     return `${file?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
   })
