@@ -59,6 +59,7 @@ const proofs: Record<string, string> = {
 const logs: Record<string, RegExp> = {
   "provider_slug: 'github-token'": /octocat/,
   "provider_slug: 'tickets'": /basic.*Support/,
+  "auth_methods: [{ kind: 'client_credentials' }]": /active.*machines/,
   'console.log(status, body)': /^\[\[200,.*"authorization":"Bearer \[REDACTED\]"/,
   'const slack =': /^\[\["host_not_allowed"\]\]$/,
   'const linear =': /^\[\["host_not_allowed"\]\]$/,

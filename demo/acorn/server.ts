@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type Provider from 'oidc-provider'
 import { createAuthority } from '../../server/testkit/certificates.ts'
-import { validToken } from '../../server/testkit/oauth-api.ts'
+import { accountOf, validToken } from '../../server/testkit/oauth-api.ts'
 import { createProvider } from '../../server/testkit/oauth-provider.ts'
 import { createOAuthStore } from '../../server/testkit/oauth-store.ts'
 import type { OAuthStore } from '../../server/testkit/oauth-store.ts'
@@ -86,7 +86,7 @@ export async function startAcorn(wish: {
 async function serveApi(provider: Provider, mailboxes: Mailboxes, request: IncomingMessage, response: ServerResponse) {
   const [, value = ''] = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '') ?? []
   const token = await validToken(provider, value)
-  const mailbox = mailboxes.get(token?.accountId ?? '')
+  const mailbox = mailboxes.get((token && accountOf(token)) ?? '')
   if (!token || !mailbox) {
     response.writeHead(401, { 'www-authenticate': 'Bearer error="invalid_token"' }).end()
     return

@@ -34,8 +34,8 @@ export const v4Rules: Mutation[] = [
   {
     row: 'What 2: no agent sees a refresh token or client secret',
     file: 'server/src/connections/fresh-token.ts',
-    from: '[accessToken, refreshToken, clientSecret, ...former]',
-    to: '[accessToken, ...former]',
+    from: '[accessToken, refreshToken, clientSecret, enteredSecret, ...former]',
+    to: '[accessToken, enteredSecret, ...former]',
   },
   {
     row: 'What 3: an injected token comes back as [REDACTED]',

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { DisplayName, Nullable, Prose, Strict, Text } from './schema.ts'
 
-export const authMethodKinds = ['oauth2', 'api_key', 'basic'] as const
+export const authMethodKinds = ['oauth2', 'api_key', 'basic', 'client_credentials'] as const
 export type AuthMethodKind = (typeof authMethodKinds)[number]
 
 /** Also the name of a method, so part of request bodies. */

@@ -1,6 +1,7 @@
 /** The use case that the proxy calls before every call, on a service under test. */
 import { createStores } from '../src/stores.ts'
 import { createConnectionStore } from '../src/connections/connection-store.ts'
+import { createCredentialStore } from '../src/connections/credential-store.ts'
 import { createFormerTokenStore } from '../src/connections/former-token-store.ts'
 import { createFreshToken } from '../src/connections/fresh-token.ts'
 import type { FreshTokenOf } from '../src/connections/fresh-token.ts'
@@ -17,6 +18,7 @@ export function freshTokenOf({ config, database, vault, egress, clock, log }: Te
     oauth: createOAuth({ egress }),
     providers: createProviderStore(vault),
     connections: createConnectionStore(vault),
+    credentials: createCredentialStore(vault),
     refreshes: createRefreshStore(vault),
     revocations: createRevocationStore(vault),
     formerTokens: createFormerTokenStore(vault),

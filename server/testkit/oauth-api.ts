@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type Provider from 'oidc-provider'
-import type { AccessToken } from 'oidc-provider'
+import type { AccessToken, ClientCredentials } from 'oidc-provider'
 
 /** `/api/whoami` returns the account of the token; `/api/echo` returns the call with its headers. */
 export async function serveApi(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -15,16 +15,25 @@ export async function serveApi(provider: Provider, request: IncomingMessage, res
   if (!token) {
     answer(401, { error: 'invalid_token' }, { 'www-authenticate': 'Bearer error="invalid_token"' })
   } else if (path === '/api/whoami' && request.method === 'GET') {
-    answer(200, { sub: token.accountId, client_id: token.clientId, scope: token.scope ?? '' })
+    answer(200, { sub: accountOf(token), client_id: token.clientId, scope: token.scope ?? '' })
   } else if (path === '/api/echo' && request.method === 'POST') {
     // Added by the TLS front of the server.
     const headers = { ...request.headers, 'x-forwarded-proto': undefined }
-    answer(200, { sub: token.accountId, url: request.url, headers, body: await text(request) })
+    answer(200, { sub: accountOf(token), url: request.url, headers, body: await text(request) })
   } else {
     answer(404, { error: 'not_found' })
   }
 }
 
-export async function validToken(provider: Provider, value: string): Promise<AccessToken | undefined> {
-  return value === '' ? undefined : provider.AccessToken.find(value)
+/** A client that acts for itself has none. */
+export function accountOf(token: AccessToken | ClientCredentials): string | undefined {
+  return 'accountId' in token ? token.accountId : undefined
+}
+
+export async function validToken(
+  provider: Provider,
+  value: string,
+): Promise<(AccessToken | ClientCredentials) | undefined> {
+  if (value === '') return undefined
+  return (await provider.AccessToken.find(value)) ?? provider.ClientCredentials.find(value)
 }

@@ -69,6 +69,7 @@ function configurationOf(options: ProviderOptions): Configuration {
     ttl: {
       AccessToken: options.accessTokenSeconds ?? 3600,
       AuthorizationCode: 60,
+      ClientCredentials: options.accessTokenSeconds ?? 3600,
       DeviceCode: options.deviceCodeSeconds ?? 600,
       Grant: 14 * 86_400,
       IdToken: 3600,
@@ -90,6 +91,7 @@ function configurationOf(options: ProviderOptions): Configuration {
         ...(typeof registration === 'object' && registration),
       },
       registrationManagement: { enabled: registration !== false },
+      clientCredentials: { enabled: true },
       deviceFlow: { enabled: deviceFlow, ...deviceSources(pages) },
     },
   }

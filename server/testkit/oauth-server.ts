@@ -25,6 +25,10 @@ export interface OAuthServer extends Pick<Front, 'host' | 'calls' | 'secrets' | 
   /** A confidential client (`client_secret_basic`) that may use every flow. */
   client: Client
   setRedirectUris: (redirectUris: string[]) => Promise<void>
+  /** A client that gets tokens for itself (RFC 6749 §4.4). */
+  addMachineClient: () => Promise<Client>
+  /** From now on it has another secret. */
+  changeSecret: (client: Client) => Promise<Client>
   /**
    * Plays the user in the browser: opens the URL, signs in, and allows or denies. Returns the URL that the browser was
    * redirected to, without opening it.
@@ -93,6 +97,12 @@ export async function startOAuthServer(
     authority,
     client,
     setRedirectUris: (redirectUris) => clients.save(client, { redirect_uris: redirectUris }),
+    addMachineClient: () => clients.add(machine),
+    changeSecret: async ({ clientId }) => {
+      const changed = { clientId, clientSecret: randomBytes(24).toString('base64url') }
+      await clients.save(changed, machine)
+      return changed
+    },
     approve: (url, { account } = {}) => atConsent(front, url, true, account),
     deny: (url, { account } = {}) => atConsent(front, url, false, account),
     approveDevice: (userCode, { account } = {}) => atDevicePage(front, userCode, true, account),
@@ -103,6 +113,8 @@ export async function startOAuthServer(
     accepts: async (accessToken) => (await validToken(provider, accessToken)) !== undefined,
   }
 }
+
+const machine = { grant_types: ['client_credentials'], redirect_uris: [], response_types: [], scope: 'read write' }
 
 /** Clients are in the provider's store, like dynamically registered ones, and can be changed there. */
 function createClients(store: OAuthStore, options: OAuthServerOptions, secrets: Set<string>) {

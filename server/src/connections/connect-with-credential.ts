@@ -1,4 +1,5 @@
 /** Connects an account with a credential that a person enters: checked first, stored only if the provider accepts it. */
+import { toDisplayName } from '@sallyport/protocol/schema'
 import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -7,21 +8,29 @@ import type { Egress } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { perHour, takeFromLimit } from '../platform/limits/rate-limits.ts'
-import { isFormMethod } from '../providers/auth-kinds/auth-kind.ts'
+import { isFormMethod, isMintedMethod } from '../providers/auth-kinds/auth-kind.ts'
 import type { FormMethod } from '../providers/auth-kinds/auth-kind.ts'
+import type { CredentialValues } from '../providers/injector.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import type { UserStore } from '../sessions/user-store.ts'
+import { isUnavailable } from '../platform/oauth/failures.ts'
+import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
+import type { Tokens } from '../platform/oauth/oauth-client.ts'
+import type { OAuth } from '../platform/oauth/oauth.ts'
 import type { Account } from './account.ts'
 import { checkCredential } from './check-credential.ts'
+import { areKeepable, keptFrom } from './connection.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionStore } from './connection-store.ts'
-import { credentialText, hostOf, readCredential } from './credential.ts'
+import { credentialText, hostOf, readCredential, textOfMember } from './credential.ts'
+import { mintToken } from './mint-token.ts'
 
 export interface ConnectWithCredentialNeeds {
   config: Pick<Config, 'connectsPerHour'>
   database: Database
   egress: Egress
+  oauth: OAuth
   users: UserStore
   providers: ProviderStore
   connections: ConnectionStore
@@ -50,19 +59,26 @@ export async function connectWithCredential(
   const method = chooseMethod(provider, entered.authMethod)
   const values = readCredential(method, entered.values)
   const apiHost = hostOf(method, values)
-  const account = await checked(needs, userId, provider, method, values)
+  const { account, tokens } = await checked(needs, userId, provider, method, values)
   const now = clock()
+  const kept = tokens && keptFrom(tokens, now)
   const connection: Connection = {
     ...{ connectionId: newId('con', now), userId, providerId: provider.providerId, authMethod: method.name },
     ...{ status: 'active', accountId: account?.id ?? null, accountLabel: entered.label ?? account?.label ?? null },
-    ...{ apiHost, scopes: [], expiresAt: null, obtainedAt: now, isRefreshed: false, canRefresh: false, version: 1 },
+    ...{
+      apiHost,
+      scopes: tokens?.scopes ?? (tokens ? provider.scopes : []),
+      expiresAt: kept?.expiresAt ?? null,
+      obtainedAt: now,
+    },
+    ...{ isRefreshed: false, canRefresh: kept !== undefined, version: 1 },
     ...{ refreshLeaseUntil: null, createdAt: now, lastUsedAt: null, revokedAt: null, remoteRevocation: null },
   }
   return database.transaction(async (tx) => {
     // Check both again: the provider took a while to answer.
     await assertUser(users, tx, userId)
     activeProvider(await providers.lock(database, tx, provider.providerId))
-    const held = { expiresAt: null, obtainedAt: now, credential: credentialText(values) }
+    const held = { expiresAt: null, obtainedAt: now, ...kept, credential: credentialText(values) }
     if (!(await connections.insert(tx, connection, held))) {
       const message =
         'This account is connected already. Replace its credential with PUT /v4/connections/{id}/credential, or disconnect it.'
@@ -107,20 +123,51 @@ function chooseMethod({ authMethods }: Provider, name: string | undefined): Form
   throw new ServiceError('invalid_field', { field, message: `This provider has no such method. It has: ${names}.` })
 }
 
-/** The account, if the method can tell. Attempts count, whatever becomes of them. */
+/** What the provider says about a credential. */
+export interface Checked {
+  /** If the method can tell. */
+  account: Account | undefined
+  /** If it is one for which tokens are issued. */
+  tokens: Tokens | undefined
+}
+
+/** Attempts count, whatever becomes of them. */
 export async function checked(
-  needs: Pick<ConnectWithCredentialNeeds, 'config' | 'database' | 'egress' | 'users' | 'clock'>,
+  needs: Pick<ConnectWithCredentialNeeds, 'config' | 'database' | 'egress' | 'oauth' | 'users' | 'clock'>,
   userId: string,
   provider: Provider,
   method: FormMethod,
   values: ReturnType<typeof readCredential>,
-): Promise<Account | undefined> {
+): Promise<Checked> {
   const { config, database, users, clock } = needs
   const { check } = method
+  const isMinted = isMintedMethod(method)
   await database.transaction(async (tx) => {
     await assertUser(users, tx, userId)
     await takeFromLimit(tx, `connect:${userId}`, perHour(config.connectsPerHour), clock())
-    if (check) await takeFromLimit(tx, `credential-check:${userId}`, perHour(checksPerHour), clock())
+    if (check || isMinted) await takeFromLimit(tx, `credential-check:${userId}`, perHour(checksPerHour), clock())
   })
-  return check ? checkCredential(needs, provider, { ...method, check }, values) : undefined
+  if (isMinted) return { account: accountOfClient(values), tokens: await firstToken(needs, provider, values) }
+  const account = check ? await checkCredential(needs, provider, { ...method, check }, values) : undefined
+  return { account, tokens: undefined }
+}
+
+/** A client is an account of its own. */
+function accountOfClient(values: CredentialValues): Account {
+  const id = textOfMember(values, 'client_id')
+  return { id, label: toDisplayName(id, 200) ?? null }
+}
+
+async function firstToken(needs: { oauth: OAuth }, provider: Provider, values: CredentialValues): Promise<Tokens> {
+  const field = 'credential'
+  const unavailable = (detail: string) => new ServiceError('provider_unavailable', { field, detail })
+  const tokens = await mintToken(needs, provider, values).catch((error: unknown) => {
+    if (error instanceof OAuthRefused) {
+      throw new ServiceError('credential_refused', { field, extra: { upstream_status: error.status ?? 400 } })
+    }
+    if (error instanceof OAuthAnswerInvalid || isUnavailable(error)) throw unavailable(error.message)
+    throw error
+  })
+  if (!areKeepable(tokens)) throw unavailable('weak_token')
+  return tokens
 }

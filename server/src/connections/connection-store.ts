@@ -336,7 +336,8 @@ export function toConnection(row: ConnectionRow): Connection {
     expiresAt: fromTime(row.expires_at),
     obtainedAt: new Date(row.obtained_at),
     isRefreshed: row.is_refreshed === 1,
-    canRefresh: row.refresh_token !== null,
+    // With a credential beside it, the token was issued for that, and another can be.
+    canRefresh: row.refresh_token !== null || (row.credential !== null && row.access_token !== null),
     version: row.version,
     refreshLeaseUntil: fromTime(row.refresh_lease_until),
     createdAt: new Date(row.created_at),

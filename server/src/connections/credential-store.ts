@@ -1,9 +1,9 @@
 import type { Queries } from '../platform/database/database.ts'
 import type { Vault } from '../platform/vault/vault.ts'
 import type { CredentialValues } from '../providers/injector.ts'
-import { credentialColumn, noTokens, toConnection } from './connection-store.ts'
+import { credentialColumn, noTokens, sealTokens, toConnection } from './connection-store.ts'
 import { credentialText, valuesIn } from './credential.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, KeptTokens } from './connection.ts'
 
 /** What people have entered to connect an account, sealed as a whole. */
 export function createCredentialStore(vault: Vault) {
@@ -30,16 +30,25 @@ export function createCredentialStore(vault: Vault) {
       values: CredentialValues,
       { accountId, accountLabel, apiHost }: Pick<Connection, 'accountId' | 'accountLabel' | 'apiHost'>,
       now: Date,
+      /** Issued for it. */
+      tokens?: KeptTokens,
     ): Promise<Connection | undefined> => {
       const place = { row: connectionId, owner: userId }
       const { bytes, keyId } = await vault.seal(tx, credentialColumn, place, credentialText(values))
+      const issued = tokens && (await sealTokens(vault, tx, { connectionId, userId }, tokens))
       const row = await tx
         .updateTable('connections')
         .set({
           ...noTokens,
+          ...issued,
           ...{ credential: bytes, credential_key_id: keyId },
           ...{ account_id: accountId, account_label: accountLabel, api_host: apiHost },
-          ...{ status: 'active', expires_at: null, obtained_at: now.getTime(), is_refreshed: 0 },
+          ...{
+            status: 'active',
+            expires_at: tokens?.expiresAt?.getTime() ?? null,
+            obtained_at: now.getTime(),
+            is_refreshed: 0,
+          },
           ...{ version: version + 1, refresh_lease: null, refresh_lease_until: null },
         })
         .where('connection_id', '=', connectionId)

@@ -56,6 +56,11 @@ function textOf(method: FormMethod, member: CredentialMember, given: Readonly<Re
   return text
 }
 
+/** Of a member that is not secret. */
+export function textOfMember(values: CredentialValues, name: string): string {
+  return values[name]?.reveal() ?? ''
+}
+
 /** What must not come back: the secret members. */
 export function secretsIn({ members }: AuthMethod, values: CredentialValues): Secret[] {
   return members.flatMap(({ name, secret }) => (secret && values[name] ? [values[name]] : []))

@@ -11,10 +11,13 @@ import { OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import { clientOf } from '../providers/client-of.ts'
+import { oauth2Method } from '../providers/auth-method.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import { areKeepable, isRefreshDue, isUsable, keptFrom } from './connection.ts'
 import type { Connection } from './connection.ts'
+import type { CredentialStore } from './credential-store.ts'
 import { liveConnection } from './live-connection.ts'
+import { deadCredential, mintToken } from './mint-token.ts'
 import type { RefreshLease } from './refresh-store.ts'
 import { storeRefreshed } from './store-refreshed.ts'
 import type { StoreRefreshedNeeds } from './store-refreshed.ts'
@@ -22,6 +25,7 @@ import type { StoreRefreshedNeeds } from './store-refreshed.ts'
 export interface FreshTokenNeeds extends StoreRefreshedNeeds {
   oauth: OAuth
   providers: ProviderStore
+  credentials: CredentialStore
   onRefresh?: (outcome: 'refreshed' | 'unavailable' | 'refused') => void
 }
 
@@ -121,13 +125,18 @@ export function createFreshToken(needs: FreshTokenNeeds) {
 export type FreshTokenOf = ReturnType<typeof createFreshToken>['freshToken']
 
 async function opened(needs: FreshTokenNeeds, connection: Connection): Promise<FreshToken> {
-  const { database, providers, connections, formerTokens, clock } = needs
+  const { database, providers, connections, credentials, formerTokens, clock } = needs
   const { queries } = database
   const { accessToken, refreshToken, version } = await connections.tokens(queries, connection)
   if (!accessToken) throw new ServiceError('grant_revoked')
   const clientSecret = await providers.clientSecret(queries, connection.providerId)
   const former = await formerTokens.listOf(queries, connection.connectionId, clock())
-  const secrets = [accessToken, refreshToken, clientSecret, ...former].filter((secret) => secret !== undefined)
+  const isMinted = connection.authMethod !== oauth2Method.name
+  const enteredSecret = isMinted
+    ? (await credentials.valuesOf(queries, connection))?.values['client_secret']
+    : undefined
+  const found = [accessToken, refreshToken, clientSecret, enteredSecret, ...former]
+  const secrets = found.filter((secret) => secret !== undefined)
   return { accessToken, version, secrets }
 }
 
@@ -139,7 +148,8 @@ async function refresh(needs: FreshTokenNeeds, connection: Connection, lease: Re
   try {
     tokens = await ask(needs, connection)
   } catch (error) {
-    if (error instanceof OAuthRefused && deadGrant.has(error.code)) {
+    const dead = connection.authMethod === oauth2Method.name ? deadGrant : deadCredential
+    if (error instanceof OAuthRefused && dead.has(error.code)) {
       await giveUp(needs, connection, error.code, lease)
       throw new ServiceError('connection_needs_reauth')
     }
@@ -156,11 +166,13 @@ async function refresh(needs: FreshTokenNeeds, connection: Connection, lease: Re
 }
 
 async function ask(
-  { database, oauth, providers, connections }: FreshTokenNeeds,
+  { database, oauth, providers, connections, credentials }: FreshTokenNeeds,
   connection: Connection,
 ): Promise<Tokens> {
   const provider = await providers.find(database.queries, connection.providerId)
   if (provider?.status !== 'active') throw new ServiceError('provider_unavailable', { detail: 'it is disabled' })
+  const entered = await credentials.valuesOf(database.queries, connection)
+  if (entered) return mintToken({ oauth }, provider, entered.values)
   const client = await clientOf(providers, database.queries, provider)
   const { refreshToken } = await connections.tokens(database.queries, connection)
   if (!refreshToken) throw new ServiceError('provider_unavailable', { detail: 'its refresh token is gone' })

@@ -1,14 +1,16 @@
 import { ServiceError } from '../platform/errors.ts'
-import { isFormMethod } from '../providers/auth-kinds/auth-kind.ts'
+import { isFormMethod, isMintedMethod } from '../providers/auth-kinds/auth-kind.ts'
 import type { Connection } from './connection.ts'
 import { activeProvider, checked } from './connect-with-credential.ts'
 import type { ConnectWithCredentialNeeds } from './connect-with-credential.ts'
 import type { CredentialStore } from './credential-store.ts'
+import type { FreshTokenOf } from './fresh-token.ts'
 import type { RefreshStore } from './refresh-store.ts'
 
 export interface RecheckNeeds extends ConnectWithCredentialNeeds {
   credentials: CredentialStore
   refreshes: RefreshStore
+  freshToken: FreshTokenOf
 }
 
 /** Asks the provider again. A credential that it refuses, or that is another account's by now, needs to be replaced. */
@@ -20,8 +22,12 @@ export async function recheckCredential(needs: RecheckNeeds, connection: Connect
   const method = provider.authMethods.find(({ name }) => name === connection.authMethod)
   const stored = await credentials.valuesOf(database.queries, connection)
   if (!method || !isFormMethod(method) || !stored) return
+  if (isMintedMethod(method)) {
+    await needs.freshToken(connectionId)
+    return
+  }
   const reason = await checked(needs, userId, provider, method, stored.values).then(
-    (account) => (account && account.id !== connection.accountId ? 'another_account' : undefined),
+    ({ account }) => (account && account.id !== connection.accountId ? 'another_account' : undefined),
     (error: unknown) => {
       if (error instanceof ServiceError && error.code === 'credential_refused') return error.code
       throw error

@@ -5,6 +5,7 @@
 import { ServiceError } from '../platform/errors.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { isFormMethod } from '../providers/auth-kinds/auth-kind.ts'
+import { keptFrom } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { activeProvider, assertUser, checked } from './connect-with-credential.ts'
 import type { ConnectWithCredentialNeeds } from './connect-with-credential.ts'
@@ -37,7 +38,7 @@ export async function replaceCredential(
   }
   const values = readCredential(method, given)
   const apiHost = hostOf(method, values)
-  const account = await checked(needs, userId, provider, method, values)
+  const { account, tokens } = await checked(needs, userId, provider, method, values)
   const isSame = found.accountId !== null && account?.id === found.accountId
   // It names an account, and another one.
   if (account && !isSame) throw anotherAccount()
@@ -47,13 +48,16 @@ export async function replaceCredential(
     activeProvider(await providers.lock(database, tx, provider.providerId))
     const now = clock()
     const former = await credentials.valuesOf(tx, found)
+    const { accessToken } = await connections.tokens(tx, found)
+    const kept = tokens && keptFrom(tokens, now)
     const label = account?.label ?? found.accountLabel
-    const replaced = await credentials.replace(tx, found, values, { ...found, accountLabel: label }, now)
+    const replaced = await credentials.replace(tx, found, values, { ...found, accountLabel: label }, now, kept)
     if (!replaced) {
       const message = 'The connection was changed in the meantime. Read it again, then repeat your change.'
       throw new ServiceError('conflict', { message })
     }
-    for (const one of former ? secretsIn(method, former.values) : []) await formerTokens.insert(tx, found, one, now)
+    const secrets = [accessToken, ...(former ? secretsIn(method, former.values) : [])]
+    for (const one of secrets) if (one) await formerTokens.insert(tx, found, one, now)
     const ended = isSame ? 0 : await needs.endGrants(tx, connectionId, now, requestId)
     const detail = {
       connection_id: connectionId,

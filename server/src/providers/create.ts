@@ -65,14 +65,16 @@ export async function createProvider(
   const calling = readCalling(wanted, preset)
   const wantedMethods = wanted.authMethods ?? [{ kind: 'oauth2' as const }]
   const usesOAuth2 = wantedMethods.some(({ kind }) => kind === 'oauth2')
-  if (!usesOAuth2) assertNoOAuth2(wanted, calling.apiHosts)
+  const isMinted = wantedMethods.some(({ kind }) => kind === 'client_credentials')
+  if (!usesOAuth2) assertNoOAuth2(wanted, calling.apiHosts, isMinted)
   const given = givenClient(wanted, preset)
   const description = usesOAuth2 ? describe(needs, preset ? overPreset(preset, wanted) : wanted, 'operator') : undefined
   const holder = await providers.findBySlug(database.queries, slug)
   if (holder && holdsSlug(holder)) throw new ServiceError('slug_taken', { field: 'slug' })
 
   const complete = description && (await completeMetadata(needs, description, 'operator'))
-  const metadata: Partial<Metadata> = complete ?? {}
+  const tokenEndpoint = isMinted && !usesOAuth2 ? describe(needs, wanted, 'operator').given : {}
+  const metadata: Partial<Metadata> = complete ?? tokenEndpoint
   const apiHosts = calling.apiHosts ?? (ownServer ? [...ownServer.apiHosts] : defaultApiHosts(metadata))
   const authMethods = readAuthMethods(wantedMethods, apiHosts)
   const { client, error } =
@@ -135,7 +137,11 @@ function readCalling(
 }
 
 /** Members that only OAuth uses would be ignored, so they are refused. */
-function assertNoOAuth2({ preset, ...wanted }: NewProvider, apiHosts: readonly string[] | undefined): void {
+function assertNoOAuth2(
+  { preset, ...wanted }: NewProvider,
+  apiHosts: readonly string[] | undefined,
+  isMinted: boolean,
+): void {
   const { clientId, clientSecret, authMethod, scopes, discoveryUrl, metadata, injection, authorizationParams } = wanted
   const metadataFields: Record<string, string> = { ...endpointFields, issuer: 'issuer_url' }
   const given = {
@@ -143,12 +149,18 @@ function assertNoOAuth2({ preset, ...wanted }: NewProvider, apiHosts: readonly s
     ...{ discovery_url: discoveryUrl, injection, authorization_params: authorizationParams },
     ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [metadataFields[name] ?? name, value])),
   }
-  const field = Object.entries(given).find(([, value]) => value !== undefined)?.[0]
+  const ofMinted = isMinted ? ['token_url', 'token_endpoint_auth_method', 'scopes', 'injection'] : []
+  const field = Object.entries(given).find(([name, value]) => value !== undefined && !ofMinted.includes(name))?.[0]
   if (field !== undefined) {
     const message = `"${field}" is for OAuth, and "auth_methods" has no "oauth2". Add that, or omit this.`
     throw new ServiceError('invalid_field', { field, message })
   }
   if (!apiHosts) throw missing('api_hosts')
+  if (isMinted && metadata.token_endpoint === undefined) throw missing('token_url')
+  if (isMinted && authMethod === 'none') {
+    const message = 'A client needs its secret here. Use client_secret_basic or client_secret_post.'
+    throw new ServiceError('invalid_field', { field: 'token_endpoint_auth_method', message })
+  }
 }
 
 function givenClient(wanted: NewProvider, preset: Preset | undefined): Registration | undefined {

@@ -2,7 +2,7 @@
 import type { AuthMethod as GivenMethod } from '@sallyport/protocol/auth-methods'
 import { ServiceError } from '../platform/errors.ts'
 import { matchesHost, readApiHost, readApiHosts } from './api-hosts.ts'
-import { authKindOf, isFormMethod } from './auth-kinds/auth-kind.ts'
+import { authKindOf, isFormMethod, isMintedMethod } from './auth-kinds/auth-kind.ts'
 import type { FormMethod } from './auth-kinds/auth-kind.ts'
 import { hostMember, oauth2Method } from './auth-method.ts'
 import type { AuthMethod, CredentialCheck, CredentialMember, CredentialPlace } from './auth-method.ts'
@@ -43,7 +43,8 @@ function readMethod(given: GivenMethod, apiHosts: readonly string[], field: stri
     inject: readPlaces(given, known, apiHosts, `${field}.inject`),
     check: given.check ? readCheck(given.check, known, apiHosts, `${field}.check`) : null,
   }
-  if (isFormMethod(method)) assertIsSent(method, field)
+  if (isMintedMethod(method)) assertIsMinted(given, field)
+  else if (isFormMethod(method)) assertIsSent(method, field)
   return method
 }
 
@@ -174,6 +175,19 @@ function readCheck(
 function assertKnown(parts: readonly TemplatePart[], members: ReadonlyMap<string, unknown>, field: string): void {
   const unknown = membersIn(parts).find((name) => !members.has(name))
   if (unknown !== undefined) throw invalid(field, `There is no member "${unknown}".`)
+}
+
+/** What the token endpoint expects is fixed, and issuing a token is the check. */
+function assertIsMinted({ kind, members, check }: GivenMethod, field: string): void {
+  if (check) throw invalid(`${field}.check`, `The method "${kind}" is checked by its token endpoint. Omit "check".`)
+  const known = kind === 'oauth2' ? [] : authKindOf(kind).defaultMembers
+  members?.forEach((member, index) => {
+    const usual = known.find(({ name }) => name === member.name)
+    const isChanged = member.host !== undefined || (member.secret ?? usual?.secret) !== usual?.secret
+    if (!usual || isChanged) {
+      throw invalid(`${field}.members.${index}`, `The members of "${kind}" are fixed. Only labels can be set.`)
+    }
+  })
 }
 
 /** A secret that is never sent is a mistake. So is a tenant whose host the credential is not limited to. */

@@ -6,7 +6,7 @@ import type { Egress, EgressRequest } from '../platform/egress/egress.ts'
 import type { SuppliedBy } from '../platform/egress/destinations.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { perSecond } from '../platform/limits/rate-limits.ts'
-import { isFormMethod } from '../providers/auth-kinds/auth-kind.ts'
+import { isFormMethod, isMintedMethod } from '../providers/auth-kinds/auth-kind.ts'
 import { injectorOf } from '../providers/injector.ts'
 import { headerInjects } from './credential-kinds/header.ts'
 import { enteredInjects } from './credential-kinds/entered.ts'
@@ -26,7 +26,7 @@ export function connectionRoute(needs: ConnectionRouteNeeds, { grant, connection
   const { proxyRatePerAgent, proxyBurstPerAgent } = needs.config
   const { injection, metadata, preset, apiHosts, allowRange } = provider
   const method = methodNamed(provider, connection.authMethod)
-  const isEntered = isFormMethod(method)
+  const isEntered = isFormMethod(method) && !isMintedMethod(method)
   // Sockets that were opened with one credential are not used with another. A refreshed token is the same credential.
   const pool = isEntered ? `${connection.connectionId} ${connection.version}` : connection.connectionId
   return {

@@ -9,7 +9,7 @@ import type { Clock } from '../platform/clock.ts'
 import { setBounded } from '../platform/cache/memoize.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { FormMethod } from '../providers/auth-kinds/auth-kind.ts'
-import { isFormMethod } from '../providers/auth-kinds/auth-kind.ts'
+import { isFormMethod, isMintedMethod } from '../providers/auth-kinds/auth-kind.ts'
 import { oauth2Method } from '../providers/auth-method.ts'
 import type { AuthMethod } from '../providers/auth-method.ts'
 import { compileSecrets } from '../redaction/secret-forms.ts'
@@ -51,7 +51,7 @@ export function createCredentials({ freshToken, entered, clock }: CredentialNeed
   const cache = new Map<string, Cached>()
   const openKind = ({ connectionId, authMethod }: StandingConnection, provider: StandingProvider, refused?: number) => {
     const method = methodNamed(provider, authMethod)
-    return isFormMethod(method)
+    return isFormMethod(method) && !isMintedMethod(method)
       ? entered(connectionId, method)
       : openOAuth2(freshToken, connectionId, provider, refused)
   }

@@ -37,11 +37,11 @@ function judge(error: unknown): Error {
     // A failing server has not refused, whatever its body says.
     return error.status >= 500 || error.status === 429
       ? unavailable(`status ${error.status}`)
-      : new OAuthRefused(spelling(error.error))
+      : new OAuthRefused(spelling(error.error), error.status)
   }
   if (error instanceof AuthorizationResponseError) return new OAuthRefused(spelling(error.error))
   if (error instanceof WWWAuthenticateChallengeError) {
-    return error.status >= 500 ? unavailable(`status ${error.status}`) : new OAuthRefused('unauthorized')
+    return error.status >= 500 ? unavailable(`status ${error.status}`) : new OAuthRefused('unauthorized', error.status)
   }
   if (error instanceof ClientError && malformed.has(error.code ?? '')) return unavailable(error.message)
   if (error instanceof ClientError) return new OAuthAnswerInvalid(error.code ?? error.message)

@@ -54,11 +54,14 @@ export interface Tokens {
 /** The server refused, with this OAuth error code. */
 export class OAuthRefused extends Error {
   readonly code: string
+  /** Of the token endpoint's response. */
+  readonly status: number | undefined
 
-  constructor(code: string) {
+  constructor(code: string, status?: number) {
     super(`the authorization server answered ${code}`)
     this.name = 'OAuthRefused'
     this.code = code
+    this.status = status
   }
 }
 

@@ -133,6 +133,14 @@ export function createOAuth({ egress }: { egress: Egress }) {
     refresh: (client: OAuthClient, refreshToken: Secret): Promise<Tokens> =>
       judging(async () => toTokens(await oidc.refreshTokenGrant(configureRefresh(client), refreshToken.reveal()))),
 
+    /** RFC 6749 §4.4. */
+    clientCredentials: (client: OAuthClient, scopes: readonly string[]): Promise<Tokens> =>
+      judging(async () => {
+        const scope = joinScopes(client.dialect, scopes)
+        const answer = await oidc.clientCredentialsGrant(configure(client), scope === '' ? {} : { scope })
+        return toTokens(answer)
+      }),
+
     beginDevice: (client: OAuthClient, scopes: readonly string[]) =>
       judging(async () => {
         const scope = joinScopes(client.dialect, scopes)

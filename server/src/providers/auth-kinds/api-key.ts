@@ -6,5 +6,6 @@ export const apiKey: AuthKind = {
   inject: 'required',
   // Most of them go into headers and URLs as they are.
   assertMember: (_name, value) => (/^[\x20-\x7e]*$/.test(value) ? undefined : 'contains a character that is not ASCII'),
+  isMinted: false,
   mayBeEmpty: false,
 }

@@ -14,5 +14,6 @@ export const basic: AuthKind = {
   ],
   assertMember: (name, value) =>
     name === 'username' && value.includes(':') ? 'contains a colon, which would end the user name' : undefined,
+  isMinted: false,
   mayBeEmpty: true,
 }
