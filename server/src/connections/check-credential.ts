@@ -50,7 +50,7 @@ export async function checkCredential(
     body: undefined,
     suppliedBy: whoShaped(provider, method),
     limits: { wholeMs, firstByteMs: wholeMs, maxBytes },
-    // Its sockets are nobody else's.
+    // A pool of its own: no other request uses these sockets.
     pool: `check ${randomUUID()}`,
   }
   const { host } = request.url

@@ -8,7 +8,7 @@ import type { EnteredOptions } from '../../testkit/entered-credentials.ts'
 /** As Telegram's are, with a colon. */
 const botToken = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw'
 
-/** Says what it got, as a careless API might. */
+/** Echoes the request, credential included. */
 const echo: EnteredOptions['answer'] = (response, { method, path, headers, body }) => {
   response.setHeader('content-type', 'application/json').end(JSON.stringify({ method, path, headers, body }))
 }

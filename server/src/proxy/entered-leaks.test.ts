@@ -1,5 +1,5 @@
 /**
- * The upstream returns what it was called with: a stored secret, or what a template made of it, in every form. Whole
+ * The upstream echoes the credential, stored or as a template rendered it, in every form. Whole
  * answers, errors, headers and streams contain none of it.
  */
 import assert from 'node:assert/strict'
