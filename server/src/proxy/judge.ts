@@ -61,7 +61,7 @@ export async function judge(
   if (body && route.maxBodyBytes !== undefined && body.length > route.maxBodyBytes) {
     throw new ServiceError('body_too_large', { field: 'body' })
   }
-  if (body && body.length > sliceLength) await searchLongBody({ headers, body }, grant.allowedMethods !== null)
+  if (body && body.length > sliceLength) await searchLongBody(headers, body, grant.allowedMethods !== null)
   assertMayCall(grant, route.rules, { destination, method, headers, body })
   // The caller's timeout replaces both our limits: for the whole call and for its first byte.
   const defaultMs = input.stream ? noTimeoutMs : needs.config.proxyCallSeconds * 1000

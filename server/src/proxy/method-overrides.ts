@@ -11,8 +11,9 @@ export function possibleMethods(call: JudgedCall, isLimited: boolean): string[] 
   const query = findInQuery(destination.url.search)
   if (query.credential !== undefined) throw ownCredential('url', query.credential)
   const methods = [method, ...overridesIn(headers), ...query.methods]
-  const kind = bodyKindToSearch(call, isLimited)
-  if (!body || kind === undefined) return methods
+  if (!body || body.length === 0) return methods
+  const kind = bodyKindToSearch(headers, isLimited)
+  if (kind === undefined) return methods
   if (isLimited) assertReadable(headers)
   const inBody = findInBody(body, kind)
   if (inBody.credential !== undefined) throw ownCredential('body', inBody.credential)
@@ -20,16 +21,13 @@ export function possibleMethods(call: JudgedCall, isLimited: boolean): string[] 
 }
 
 /** Searches a long body in slices ahead of `possibleMethods`, so that the event loop is not blocked. */
-export async function searchLongBody(call: Pick<JudgedCall, 'headers' | 'body'>, isLimited: boolean): Promise<void> {
-  const kind = bodyKindToSearch(call, isLimited)
-  if (call.body && kind !== undefined) await searchAhead(call.body, kind)
+export async function searchLongBody(headers: HeaderList, body: Buffer, isLimited: boolean): Promise<void> {
+  const kind = bodyKindToSearch(headers, isLimited)
+  if (kind !== undefined) await searchAhead(body, kind)
 }
 
-function bodyKindToSearch(
-  { headers, body }: Pick<JudgedCall, 'headers' | 'body'>,
-  isLimited: boolean,
-): BodyKind | undefined {
-  if (!body || body.length === 0) return undefined
+/** `isLimited`: the grant limits methods. Undefined: the body is not searched. */
+export function bodyKindToSearch(headers: HeaderList, isLimited: boolean): BodyKind | undefined {
   const kind = kindOf(valueOf(headers, 'content-type'))
   return isLimited || kind === 'form' || kind === 'unknown' ? kind : undefined
 }

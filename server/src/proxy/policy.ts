@@ -13,6 +13,7 @@ import { readingsOf } from '../providers/presets/path-readings.ts'
 import { presetRulesAt } from '../providers/presets/preset-rules.ts'
 import type { PresetRules } from '../providers/presets/preset-rules.ts'
 import { namesCredentials, reachesCredentials } from './batch.ts'
+import { presetChecks } from './body-checks.ts'
 import type { Call } from './call.ts'
 import { isCredentialEndpoint } from './credential-endpoints.ts'
 import { invalidUrl } from './destination.ts'
@@ -67,9 +68,9 @@ function assertNoCredentials(rules: ProviderRules, call: JudgedCall, methods: re
     isCredentialEndpoint(rules.metadata, { hostname, readings }) ||
     preset.credentials.some((rule) => matchesRule(rule, readings, methods))
   if (isRefused) throw new ServiceError('credential_endpoint', { field: 'url' })
-  const isQuery = preset.queries.some((rule) => matchesRule(rule, readings, methods))
+  const { isQuery, isBatch } = presetChecks(preset, readings, methods)
   if (isQuery && namesCredentials(preset, call)) throw isAboutCredentials(call.body ? 'body' : 'url')
-  return preset.batches.some((rule) => matchesRule(rule, readings, methods)) ? preset : undefined
+  return isBatch ? preset : undefined
 }
 
 function assertBatchMayGo(grant: Grant, preset: PresetRules, call: JudgedCall, methods: readonly string[]): void {
