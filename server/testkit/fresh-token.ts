@@ -15,6 +15,7 @@ import type { TestService } from './service.ts'
 export function freshTokenOf({ config, database, vault, egress, clock, log }: TestService): FreshTokenOf {
   const { freshToken } = createFreshToken({
     database,
+    egress,
     oauth: createOAuth({ egress }),
     providers: createProviderStore(vault),
     connections: createConnectionStore(vault),

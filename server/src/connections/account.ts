@@ -1,12 +1,10 @@
 /** Whose account the tokens belong to, if the provider says so. It labels connections and distinguishes them. */
 import { toDisplayName } from '@sallyport/protocol/schema'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
+import type { Account } from '../providers/auth-kinds/minting.ts'
 import type { AccountSource } from '../providers/presets/preset.ts'
 
-export interface Account {
-  id: string
-  label: string | null
-}
+export type { Account }
 
 const plainLabels = ['email', 'preferred_username', 'name']
 

@@ -1,5 +1,4 @@
 /** Connects an account with a credential that a person enters: checked first, stored only if the provider accepts it. */
-import { toDisplayName } from '@sallyport/protocol/schema'
 import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -8,9 +7,9 @@ import type { Egress } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { perHour, takeFromLimit } from '../platform/limits/rate-limits.ts'
-import { isFormMethod, isMintedMethod } from '../providers/auth-kinds/auth-kind.ts'
+import { isFormMethod, mintingOf } from '../providers/auth-kinds/auth-kind.ts'
 import type { FormMethod } from '../providers/auth-kinds/auth-kind.ts'
-import type { CredentialValues } from '../providers/injector.ts'
+import type { Minting, MintSource } from '../providers/auth-kinds/minting.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import type { UserStore } from '../sessions/user-store.ts'
@@ -23,8 +22,7 @@ import { checkCredential } from './check-credential.ts'
 import { areKeepable, keptFrom } from './connection.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionStore } from './connection-store.ts'
-import { credentialText, hostOf, readCredential, textOfMember } from './credential.ts'
-import { mintToken } from './mint-token.ts'
+import { credentialText, hostOf, readCredential } from './credential.ts'
 
 export interface ConnectWithCredentialNeeds {
   config: Pick<Config, 'connectsPerHour'>
@@ -131,9 +129,11 @@ export interface Checked {
   tokens: Tokens | undefined
 }
 
+type CheckedNeeds = Pick<ConnectWithCredentialNeeds, 'config' | 'database' | 'egress' | 'oauth' | 'users' | 'clock'>
+
 /** Attempts count, whatever becomes of them. */
 export async function checked(
-  needs: Pick<ConnectWithCredentialNeeds, 'config' | 'database' | 'egress' | 'oauth' | 'users' | 'clock'>,
+  needs: CheckedNeeds,
   userId: string,
   provider: Provider,
   method: FormMethod,
@@ -141,33 +141,30 @@ export async function checked(
 ): Promise<Checked> {
   const { config, database, users, clock } = needs
   const { check } = method
-  const isMinted = isMintedMethod(method)
+  const minting = mintingOf(method, values)
   await database.transaction(async (tx) => {
     await assertUser(users, tx, userId)
     await takeFromLimit(tx, `connect:${userId}`, perHour(config.connectsPerHour), clock())
-    if (check || isMinted) await takeFromLimit(tx, `credential-check:${userId}`, perHour(checksPerHour), clock())
+    if (check || minting) await takeFromLimit(tx, `credential-check:${userId}`, perHour(checksPerHour), clock())
   })
-  if (isMinted) return { account: accountOfClient(values), tokens: await firstToken(needs, provider, values) }
+  if (minting) return firstToken(needs, minting, { provider, method, values })
   const account = check ? await checkCredential(needs, provider, { ...method, check }, values) : undefined
   return { account, tokens: undefined }
 }
 
-/** A client is an account of its own. */
-function accountOfClient(values: CredentialValues): Account {
-  const id = textOfMember(values, 'client_id')
-  return { id, label: toDisplayName(id, 200) ?? null }
-}
-
-async function firstToken(needs: { oauth: OAuth }, provider: Provider, values: CredentialValues): Promise<Tokens> {
+async function firstToken(needs: CheckedNeeds, minting: Minting, source: MintSource): Promise<Checked> {
   const field = 'credential'
   const unavailable = (detail: string) => new ServiceError('provider_unavailable', { field, detail })
-  const tokens = await mintToken(needs, provider, values).catch((error: unknown) => {
+  const ask = async () => {
+    const tokens = await minting.mint(needs, source)
+    if (!areKeepable(tokens)) throw unavailable('weak_token')
+    return { tokens, account: await minting.account(needs, source) }
+  }
+  return ask().catch((error: unknown) => {
     if (error instanceof OAuthRefused) {
       throw new ServiceError('credential_refused', { field, extra: { upstream_status: error.status ?? 400 } })
     }
     if (error instanceof OAuthAnswerInvalid || isUnavailable(error)) throw unavailable(error.message)
     throw error
   })
-  if (!areKeepable(tokens)) throw unavailable('weak_token')
-  return tokens
 }

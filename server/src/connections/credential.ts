@@ -14,6 +14,7 @@ import type { CredentialValues } from '../providers/injector.ts'
 import { parseTemplate, render } from '../providers/template.ts'
 
 const maxLength = 4096
+const maxFileLength = 16_384
 
 /** Trimmed, complete, and nothing besides. */
 export function readCredential(method: FormMethod, given: Readonly<Record<string, string>>): CredentialValues {
@@ -27,24 +28,29 @@ export function readCredential(method: FormMethod, given: Readonly<Record<string
   const isWithoutSecret = mayBeEmpty && !texts.some(({ member, text }) => member.secret && text !== '')
   const secret = method.members.find((member) => member.secret)
   if (isWithoutSecret && secret) throw invalid(secret.name, 'must not be empty')
-  return Object.fromEntries(texts.map(({ member, text }) => [member.name, new Secret(text)]))
+  const entered = texts.filter(({ member, text }) => !member.optional || text !== '')
+  return Object.fromEntries(entered.map(({ member, text }) => [member.name, new Secret(text)]))
 }
 
 function textOf(method: FormMethod, member: CredentialMember, given: Readonly<Record<string, string>>): string {
-  const { name, secret, pattern } = member
-  const { mayBeEmpty, assertMember } = authKindOf(method.kind)
+  const { name, secret, pattern, optional, format } = member
+  const { mayBeEmpty, assertMember, normalize } = authKindOf(method.kind)
+  const isFile = format !== 'text'
   if (!Object.hasOwn(given, name)) {
+    if (optional) return ''
     const field = `credential.${name}`
     throw new ServiceError('missing_field', { field, message: `"${field}" is missing. Add it.` })
   }
-  const text = (given[name] ?? '').trim()
-  if (/\p{Cc}/u.test(text)) throw invalid(name, 'contains a control character or a line break')
-  if (text.length > maxLength) throw invalid(name, `is longer than ${maxLength} characters`)
-  if (text === '') {
-    if (mayBeEmpty && pattern === null) return text
+  const entered = (given[name] ?? '').trim()
+  const longest = isFile ? maxFileLength : maxLength
+  if (entered.length > longest) throw invalid(name, `is longer than ${longest} characters`)
+  if (!isFile && /\p{Cc}/u.test(entered)) throw invalid(name, 'contains a control character or a line break')
+  if (entered === '') {
+    if (optional || (mayBeEmpty && pattern === null)) return entered
     throw invalid(name, 'must not be empty')
   }
-  if (secret && text.length < minRedactable) {
+  const text = normalize?.(name, entered) ?? entered
+  if (secret && !isFile && text.length < minRedactable) {
     const why = `is shorter than ${minRedactable} characters, so it could be guessed and not be redacted`
     throw invalid(name, `${why}. Create an app password or a longer key`)
   }
@@ -56,14 +62,11 @@ function textOf(method: FormMethod, member: CredentialMember, given: Readonly<Re
   return text
 }
 
-/** Of a member that is not secret. */
-export function textOfMember(values: CredentialValues, name: string): string {
-  return values[name]?.reveal() ?? ''
-}
-
-/** What must not come back: the secret members. */
+/** What must not come back: the secret members. Keys in files sign what is sent, but are never sent themselves. */
 export function secretsIn({ members }: AuthMethod, values: CredentialValues): Secret[] {
-  return members.flatMap(({ name, secret }) => (secret && values[name] ? [values[name]] : []))
+  return members.flatMap(({ name, secret, format }) =>
+    secret && format === 'text' && values[name] ? [values[name]] : [],
+  )
 }
 
 /** The only host that the credential may be sent to, if it names one. */

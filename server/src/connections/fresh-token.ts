@@ -6,24 +6,25 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ServiceError } from '../platform/errors.ts'
-import type { OAuth } from '../platform/oauth/oauth.ts'
 import { OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
+import { mintingOf } from '../providers/auth-kinds/auth-kind.ts'
+import { deadCredential } from '../providers/auth-kinds/minting.ts'
+import type { MintNeeds } from '../providers/auth-kinds/minting.ts'
 import { clientOf } from '../providers/client-of.ts'
 import { oauth2Method } from '../providers/auth-method.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import { areKeepable, isRefreshDue, isUsable, keptFrom } from './connection.ts'
 import type { Connection } from './connection.ts'
+import { secretsIn } from './credential.ts'
 import type { CredentialStore } from './credential-store.ts'
 import { liveConnection } from './live-connection.ts'
-import { deadCredential, mintToken } from './mint-token.ts'
 import type { RefreshLease } from './refresh-store.ts'
 import { storeRefreshed } from './store-refreshed.ts'
 import type { StoreRefreshedNeeds } from './store-refreshed.ts'
 
-export interface FreshTokenNeeds extends StoreRefreshedNeeds {
-  oauth: OAuth
+export interface FreshTokenNeeds extends StoreRefreshedNeeds, MintNeeds {
   providers: ProviderStore
   credentials: CredentialStore
   onRefresh?: (outcome: 'refreshed' | 'unavailable' | 'refused') => void
@@ -33,7 +34,7 @@ export interface FreshToken {
   accessToken: Secret
   /** Pass it as `rejected` if an upstream responds with 401. */
   version: number
-  /** Everything to redact from responses: this token, former ones, the refresh token and the client secret. */
+  /** Everything to redact from responses: this token, former ones, and the secrets that it was issued for. */
   secrets: Secret[]
 }
 
@@ -125,19 +126,26 @@ export function createFreshToken(needs: FreshTokenNeeds) {
 export type FreshTokenOf = ReturnType<typeof createFreshToken>['freshToken']
 
 async function opened(needs: FreshTokenNeeds, connection: Connection): Promise<FreshToken> {
-  const { database, providers, connections, credentials, formerTokens, clock } = needs
+  const { database, providers, connections, formerTokens, clock } = needs
   const { queries } = database
   const { accessToken, refreshToken, version } = await connections.tokens(queries, connection)
   if (!accessToken) throw new ServiceError('grant_revoked')
   const clientSecret = await providers.clientSecret(queries, connection.providerId)
   const former = await formerTokens.listOf(queries, connection.connectionId, clock())
-  const isMinted = connection.authMethod !== oauth2Method.name
-  const enteredSecret = isMinted
-    ? (await credentials.valuesOf(queries, connection))?.values['client_secret']
-    : undefined
-  const found = [accessToken, refreshToken, clientSecret, enteredSecret, ...former]
+  const found = [accessToken, refreshToken, clientSecret, ...(await enteredSecrets(needs, connection)), ...former]
   const secrets = found.filter((secret) => secret !== undefined)
   return { accessToken, version, secrets }
+}
+
+async function enteredSecrets(
+  { database, providers, credentials }: FreshTokenNeeds,
+  connection: Connection,
+): Promise<Secret[]> {
+  if (connection.authMethod === oauth2Method.name) return []
+  const entered = await credentials.valuesOf(database.queries, connection)
+  const provider = await providers.find(database.queries, connection.providerId)
+  const method = provider?.authMethods.find(({ name }) => name === connection.authMethod)
+  return entered && method ? secretsIn(method, entered.values) : []
 }
 
 /** The caller holds the lease. */
@@ -165,14 +173,14 @@ async function refresh(needs: FreshTokenNeeds, connection: Connection, lease: Re
   return 'refreshed'
 }
 
-async function ask(
-  { database, oauth, providers, connections, credentials }: FreshTokenNeeds,
-  connection: Connection,
-): Promise<Tokens> {
+async function ask(needs: FreshTokenNeeds, connection: Connection): Promise<Tokens> {
+  const { database, oauth, providers, connections, credentials } = needs
   const provider = await providers.find(database.queries, connection.providerId)
   if (provider?.status !== 'active') throw new ServiceError('provider_unavailable', { detail: 'it is disabled' })
   const entered = await credentials.valuesOf(database.queries, connection)
-  if (entered) return mintToken({ oauth }, provider, entered.values)
+  const method = provider.authMethods.find(({ name }) => name === connection.authMethod)
+  const minting = entered && method && mintingOf(method, entered.values)
+  if (minting) return minting.mint(needs, { provider, method, values: entered.values })
   const client = await clientOf(providers, database.queries, provider)
   const { refreshToken } = await connections.tokens(database.queries, connection)
   if (!refreshToken) throw new ServiceError('provider_unavailable', { detail: 'its refresh token is gone' })

@@ -1,5 +1,5 @@
 import { ServiceError } from '../platform/errors.ts'
-import { isFormMethod, isMintedMethod } from '../providers/auth-kinds/auth-kind.ts'
+import { isFormMethod, mintingOf } from '../providers/auth-kinds/auth-kind.ts'
 import type { Connection } from './connection.ts'
 import { activeProvider, checked } from './connect-with-credential.ts'
 import type { ConnectWithCredentialNeeds } from './connect-with-credential.ts'
@@ -22,7 +22,7 @@ export async function recheckCredential(needs: RecheckNeeds, connection: Connect
   const method = provider.authMethods.find(({ name }) => name === connection.authMethod)
   const stored = await credentials.valuesOf(database.queries, connection)
   if (!method || !isFormMethod(method) || !stored) return
-  if (isMintedMethod(method)) {
+  if (mintingOf(method, stored.values)) {
     await needs.freshToken(connectionId)
     return
   }

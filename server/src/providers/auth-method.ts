@@ -8,6 +8,12 @@ export type CredentialMember = AuthMethod['members'][number]
 export type CredentialPlace = AuthMethod['inject'][number]
 export type CredentialCheck = NonNullable<AuthMethod['check']>
 
+/** On one line, and required. */
+export function memberNamed(name: string, more: Partial<CredentialMember> = {}): CredentialMember {
+  const usual = { label: null, secret: true, optional: false, format: 'text' as const, pattern: null, host: null }
+  return { name, ...usual, ...more }
+}
+
 export const oauth2Method: AuthMethod = {
   ...{ kind: 'oauth2', name: 'oauth2', label: null, help: null },
   ...{ members: [], inject: [], check: null },

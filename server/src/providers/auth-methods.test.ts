@@ -20,7 +20,9 @@ onBothDatabases('ways of authentication', (engine) => {
     )
     assert.deepEqual(body.auth_methods[0], {
       ...{ kind: 'api_key', name: 'api_key', label: null, help: null, check: null },
-      members: [{ name: 'api_key', label: null, secret: true, pattern: null, host: null }],
+      members: [
+        ...[{ name: 'api_key', label: null, secret: true, optional: false, format: 'text', pattern: null, host: null }],
+      ],
       inject: [{ in: 'header', name: 'x-api-key', template: '{api_key}', hosts: null, paths: null }],
     })
     const at = `/v4/providers/${body.provider_id}`

@@ -18,6 +18,11 @@ const escapedPlaceholder = '%7Bcredential%7D'
 /** The values of a credential's members. */
 export type CredentialValues = Readonly<Record<string, Secret>>
 
+/** Of a member that is not secret. */
+export function textOfMember(values: CredentialValues, name: string): string {
+  return values[name]?.reveal() ?? ''
+}
+
 export interface Injector {
   /** Names of headers in lower case, with hyphens for underscores. */
   headers: readonly string[]

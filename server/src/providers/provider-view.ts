@@ -1,6 +1,6 @@
 import type { AuthMethodForm } from '@sallyport/protocol/auth-methods'
 import type { Provider as PublicView, ProviderDetails } from '@sallyport/protocol/providers'
-import type { AuthMethod } from './auth-method.ts'
+import type { AuthMethod, CredentialMember } from './auth-method.ts'
 import { hasDeviceFlow, isVerified, redirectUri } from './provider.ts'
 import type { Provider } from './provider.ts'
 
@@ -21,7 +21,11 @@ export function publicView(provider: Provider): PublicView {
 
 /** What people need to know to fill in a form. */
 function formOf({ kind, name, label, help, members }: AuthMethod): AuthMethodForm {
-  return { kind, name, label, help, members: members.map(({ name, label, secret }) => ({ name, label, secret })) }
+  return { kind, name, label, help, members: members.map(formMember) }
+}
+
+function formMember({ name, label, secret, optional, format }: CredentialMember): AuthMethodForm['members'][number] {
+  return { name, label, secret, optional, format }
 }
 
 /** For an admin, and for the agent that proposed it. */

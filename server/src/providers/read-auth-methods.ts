@@ -4,7 +4,7 @@ import { ServiceError } from '../platform/errors.ts'
 import { matchesHost, readApiHost, readApiHosts } from './api-hosts.ts'
 import { authKindOf, isFormMethod, isMintedMethod } from './auth-kinds/auth-kind.ts'
 import type { FormMethod } from './auth-kinds/auth-kind.ts'
-import { hostMember, oauth2Method } from './auth-method.ts'
+import { hostMember, memberNamed, oauth2Method } from './auth-method.ts'
 import type { AuthMethod, CredentialCheck, CredentialMember, CredentialPlace } from './auth-method.ts'
 import { readInjectedHeader } from './calling.ts'
 import { parsePattern } from './character-pattern.ts'
@@ -59,7 +59,7 @@ function readMembers(given: GivenMethod, apiHosts: readonly string[], field: str
     if (pattern !== null && !parsePattern(pattern)) {
       throw invalid(`${at}.pattern`, 'Write one set of characters and how many of them, such as [a-z0-9-]{1,63}.')
     }
-    const one = { name, label, secret, pattern, host }
+    const one = memberNamed(name, { ...ofKind, label, secret, pattern, host })
     if (host !== null) assertTenantHost(one, host, apiHosts, at)
     return one
   })

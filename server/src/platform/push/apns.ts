@@ -2,8 +2,9 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Egress } from '../egress/egress.ts'
+import { jwtTime, signJwt } from '../jwt.ts'
 import type { Secret } from '../secret.ts'
-import { collapseIdOf, createSender, jsonOf, jwtTime, PushFailed, reasonOf, signJwt } from './push-service.ts'
+import { collapseIdOf, createSender, jsonOf, PushFailed, reasonOf } from './push-service.ts'
 import type { Notification, PushTarget } from './push-service.ts'
 
 export interface ApnsAccount {

@@ -2,9 +2,10 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Egress } from '../egress/egress.ts'
+import { jwtTime, signJwt } from '../jwt.ts'
 import { Secret } from '../secret.ts'
-import { collapseIdOf, commonOutcome, createSender, jsonOf, jwtTime } from './push-service.ts'
-import { PushFailed, reasonOf, secondsLeft, signJwt } from './push-service.ts'
+import { collapseIdOf, commonOutcome, createSender, jsonOf } from './push-service.ts'
+import { PushFailed, reasonOf, secondsLeft } from './push-service.ts'
 import type { Notification, PushTarget } from './push-service.ts'
 
 export interface FcmAccount {

@@ -1,10 +1,9 @@
 /** What the push services have in common. They are run by others, so notifications contain nothing secret. */
-import { createHash, sign } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { retryAfterTime } from '../backoff.ts'
 import type { Clock } from '../clock.ts'
 import { isEgressFailure } from '../egress/failures.ts'
-import { Secret } from '../secret.ts'
+import type { Secret } from '../secret.ts'
 
 export interface Notification {
   title: string
@@ -98,20 +97,4 @@ export function collapseIdOf({ collapseId }: Notification, maxBytes: number): st
 
 export function secondsLeft({ expiresAt }: Notification, now: Date): number {
   return Math.max(0, Math.floor((expiresAt.getTime() - now.getTime()) / 1000))
-}
-
-/** RFC 7519, signed as RFC 7518 §3.3 and §3.4 say. */
-export function signJwt(
-  { alg, keyId, key }: { alg: 'ES256' | 'RS256'; keyId: string; key: KeyObject },
-  claims: Record<string, string | number>,
-): Secret {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const signed = `${part({ alg, kid: keyId, typ: 'JWT' })}.${part(claims)}`
-  const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' })
-  return new Secret(`${signed}.${signature.toString('base64url')}`)
-}
-
-/** Seconds since 1970, as a JWT counts. */
-export function jwtTime(time: Date): number {
-  return Math.floor(time.getTime() / 1000)
 }

@@ -2,6 +2,8 @@ import type { AuthMethod, CredentialMember, CredentialPlace } from '../auth-meth
 import { apiKey } from './api-key.ts'
 import { basic } from './basic.ts'
 import { clientCredentials } from './client-credentials.ts'
+import type { CredentialValues } from '../injector.ts'
+import type { Minting } from './minting.ts'
 
 /** What is particular to a kind whose credential a person enters. */
 export interface AuthKind {
@@ -9,8 +11,10 @@ export interface AuthKind {
   defaultMembers: readonly CredentialMember[]
   /** Where the credential goes. `required`: the method has to say so. */
   inject: 'required' | readonly CredentialPlace[]
-  /** Calls carry a token that is issued for the credential, and renewed when due. */
-  isMinted: boolean
+  /** Calls carry a token that is issued for the credential. Absent: they carry the credential. */
+  minting?: Minting
+  /** What is stored of a member's value, such as a file without the parts that are not used. Absent: all of it. */
+  normalize?: (name: string, value: string) => string
   /** What is wrong with the value of a member, if something is. */
   assertMember: (name: string, value: string) => string | undefined
   /** Whether a member may be empty, as long as one secret is not. */
@@ -34,7 +38,13 @@ export function isFormMethod(method: AuthMethod): method is FormMethod {
   return method.kind !== 'oauth2'
 }
 
-/** For which a token is issued, and renewed under the same lease as those of OAuth. */
+/** Whether tokens can be issued for its credentials. */
 export function isMintedMethod(method: AuthMethod): boolean {
-  return isFormMethod(method) && authKindOf(method.kind).isMinted
+  return isFormMethod(method) && authKindOf(method.kind).minting !== undefined
+}
+
+/** How a token is issued for these values. Undefined: calls carry the values themselves. */
+export function mintingOf(method: AuthMethod, values: CredentialValues): Minting | undefined {
+  const minting = isFormMethod(method) ? authKindOf(method.kind).minting : undefined
+  return minting?.isFor?.(values) === false ? undefined : minting
 }

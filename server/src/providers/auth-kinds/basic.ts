@@ -1,11 +1,9 @@
 /** `basic`: a user name and a password (RFC 7617), in UTF-8. Some providers take a key as one of the two. */
+import { memberNamed } from '../auth-method.ts'
 import type { AuthKind } from './auth-kind.ts'
 
 export const basic: AuthKind = {
-  defaultMembers: [
-    { name: 'username', label: null, secret: false, pattern: null, host: null },
-    { name: 'password', label: null, secret: true, pattern: null, host: null },
-  ],
+  defaultMembers: [memberNamed('username', { secret: false }), memberNamed('password')],
   inject: [
     {
       ...{ in: 'header', name: 'authorization', template: 'Basic {base64({username}:{password})}' },
@@ -14,6 +12,5 @@ export const basic: AuthKind = {
   ],
   assertMember: (name, value) =>
     name === 'username' && value.includes(':') ? 'contains a colon, which would end the user name' : undefined,
-  isMinted: false,
   mayBeEmpty: true,
 }
