@@ -170,7 +170,7 @@ export type ProviderPage = Static<typeof ProviderPage>
 export const Preset = Type.Object({
   preset: Type.String({ description: 'The value for "preset"' }),
   provider_name: Type.String(),
-  issuer_url: Type.String(),
+  issuer_url: Nullable(Type.String({ description: 'null: it does not use OAuth' })),
   scopes: Type.Array(Type.String()),
   api_hosts: Type.Array(Type.String()),
   device_flow: Type.Boolean(),

@@ -9,7 +9,7 @@ import { ConnectFailed } from './connect-flow.ts'
  * the provider's domain belong to other customers.
  */
 export function accountHost({ preset, apiHosts }: Provider, { extra }: Tokens): string | null {
-  const member = preset === null ? undefined : findPreset(preset)?.apiHostFrom
+  const member = preset === null ? undefined : findPreset(preset)?.oauth?.apiHostFrom
   if (member === undefined) return null
   const url = URL.parse(String(extra[member]))
   if (url?.protocol !== 'https:' || !apiHosts.some((pattern) => matchesHost(pattern, url.host))) {

@@ -40,7 +40,7 @@ export async function identifyAccount(
  * token.
  */
 function sourceOf({ preset, apiHosts }: Provider): AccountSource {
-  const source = preset === null ? undefined : findPreset(preset)?.account
+  const source = preset === null ? undefined : findPreset(preset)?.oauth?.account
   if (source?.from !== 'request') return source ?? plainAccount
   const { host } = new URL(source.url)
   return apiHosts.some((pattern) => matchesHost(pattern, host)) ? source : plainAccount

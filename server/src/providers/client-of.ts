@@ -4,7 +4,7 @@ import { plainDialect } from '../platform/oauth/dialect.ts'
 import type { Dialect } from '../platform/oauth/dialect.ts'
 import type { OAuthClient } from '../platform/oauth/oauth-client.ts'
 import { findPreset } from './presets/catalogue.ts'
-import type { Preset } from './presets/preset.ts'
+import type { PresetOAuth } from './presets/preset.ts'
 import { metadataOf } from './provider.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
@@ -15,7 +15,7 @@ import type { ProviderStore } from './provider-store.ts'
 export async function clientOf(providers: ProviderStore, queries: Queries, provider: Provider): Promise<OAuthClient> {
   const { clientId, authMethod, source } = provider
   if (clientId === null) throw new ServiceError('conflict', { message: 'This provider has no credentials yet.' })
-  const preset = provider.preset === null ? undefined : findPreset(provider.preset)
+  const preset = provider.preset === null ? undefined : findPreset(provider.preset)?.oauth
   return {
     metadata: metadataOf(provider),
     clientId,
@@ -29,7 +29,7 @@ export async function clientOf(providers: ProviderStore, queries: Queries, provi
 /**
  * The preset's quirks. Its refresh URL applies only on its own server: another server's secret must not be sent there.
  */
-export function dialectOf(preset: Preset, { metadata }: Pick<Provider, 'metadata'>): Dialect {
+export function dialectOf(preset: PresetOAuth, { metadata }: Pick<Provider, 'metadata'>): Dialect {
   const { refreshEndpoint, ...anywhere } = preset.dialect ?? plainDialect
   const isOwnServer = metadata.token_endpoint === preset.tokenUrl
   return { ...anywhere, ...(refreshEndpoint !== undefined && isOwnServer && { refreshEndpoint }) }

@@ -16,7 +16,8 @@ import { completeMetadata, describe } from './find-metadata.ts'
 import type { FindMetadataNeeds, MetadataInput } from './find-metadata.ts'
 import { presetMetadata } from './preset-metadata.ts'
 import { findPreset } from './presets/catalogue.ts'
-import type { Preset } from './presets/preset.ts'
+import type { Preset, PresetOAuth } from './presets/preset.ts'
+import { presetMethods } from './preset-methods.ts'
 import { bearerInjection, holdsSlug } from './provider.ts'
 import type { Injection, Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
@@ -60,22 +61,28 @@ export async function createProvider(
   const slug = wanted.slug ?? preset?.id ?? slugFrom(name)
   if (slug === undefined) throw missing('slug')
   assertNotReserved(slug)
-  const scopes = wanted.scopes ?? [...(preset?.defaultScopes ?? [])]
-  const ownServer = preset && !isAnotherIssuer(preset, wanted.metadata) ? preset : undefined
-  const calling = readCalling(wanted, preset)
-  const wantedMethods = wanted.authMethods ?? [{ kind: 'oauth2' as const }]
+  const oauth = preset?.oauth
+  const ownServer = preset && !isAnotherIssuer(oauth, wanted.metadata) ? preset : undefined
+  const calling = readCalling(wanted, oauth)
+  const wantedHosts = calling.apiHosts ?? (ownServer && [...ownServer.apiHosts])
+  const wantedMethods =
+    wanted.authMethods ??
+    (ownServer ? presetMethods(ownServer, calling.apiHosts ?? ownServer.apiHosts) : [{ kind: 'oauth2' as const }])
   const usesOAuth2 = wantedMethods.some(({ kind }) => kind === 'oauth2')
   const isMinted = wantedMethods.some(({ kind }) => kind === 'client_credentials')
-  if (!usesOAuth2) assertNoOAuth2(wanted, calling.apiHosts, isMinted)
-  const given = givenClient(wanted, preset)
-  const description = usesOAuth2 ? describe(needs, preset ? overPreset(preset, wanted) : wanted, 'operator') : undefined
+  const issuing = { ...wanted, metadata: { ...(ownServer && issuingUrl(ownServer)), ...wanted.metadata } }
+  if (!usesOAuth2)
+    assertNoOAuth2(wanted, { apiHosts: wantedHosts, isMinted, tokenUrl: issuing.metadata.token_endpoint })
+  const scopes = wanted.scopes ?? (usesOAuth2 ? [...(oauth?.defaultScopes ?? [])] : [])
+  const given = givenClient(wanted, oauth)
+  const description = usesOAuth2 ? describe(needs, oauth ? overPreset(oauth, wanted) : wanted, 'operator') : undefined
   const holder = await providers.findBySlug(database.queries, slug)
   if (holder && holdsSlug(holder)) throw new ServiceError('slug_taken', { field: 'slug' })
 
   const complete = description && (await completeMetadata(needs, description, 'operator'))
-  const tokenEndpoint = isMinted && !usesOAuth2 ? describe(needs, wanted, 'operator').given : {}
+  const tokenEndpoint = isMinted && !usesOAuth2 ? describe(needs, issuing, 'operator').given : {}
   const metadata: Partial<Metadata> = complete ?? tokenEndpoint
-  const apiHosts = calling.apiHosts ?? (ownServer ? [...ownServer.apiHosts] : defaultApiHosts(metadata))
+  const apiHosts = wantedHosts ?? defaultApiHosts(metadata)
   const authMethods = readAuthMethods(wantedMethods, apiHosts)
   const { client, error } =
     given ??
@@ -92,13 +99,13 @@ export async function createProvider(
     proposedBy: null,
     status: client || hasFormMethod({ authMethods }) ? 'active' : 'pending_credentials',
     metadata,
-    discoveryUrl: description?.discoveryUrl ?? ownServer?.discoveryUrl ?? null,
+    discoveryUrl: description ? (description.discoveryUrl ?? ownServer?.oauth?.discoveryUrl ?? null) : null,
     scopes,
     ...calling,
     apiHosts,
     authMethods,
     clientId: client?.clientId ?? null,
-    authMethod: client?.authMethod ?? wanted.authMethod ?? preset?.tokenEndpointAuthMethod ?? 'client_secret_basic',
+    authMethod: client?.authMethod ?? wanted.authMethod ?? oauth?.tokenEndpointAuthMethod ?? 'client_secret_basic',
     registrationError: error,
     createdAt: now,
     updatedAt: now,
@@ -126,11 +133,11 @@ function presetOf(id: string | undefined): Preset | undefined {
 
 function readCalling(
   { apiHosts, authorizationParams, injection, allowRange }: NewProvider,
-  preset: Preset | undefined,
+  oauth: PresetOAuth | undefined,
 ) {
   return {
     apiHosts: apiHosts && readApiHosts(apiHosts),
-    authorizationParams: readAuthorizationParams({ ...preset?.authorizationParams, ...authorizationParams }),
+    authorizationParams: readAuthorizationParams({ ...oauth?.authorizationParams, ...authorizationParams }),
     injection: injection ? readInjection(injection) : bearerInjection,
     allowRange: allowRange ?? false,
   }
@@ -138,14 +145,13 @@ function readCalling(
 
 /** Members that only OAuth uses would be ignored, so they are refused. */
 function assertNoOAuth2(
-  { preset, ...wanted }: NewProvider,
-  apiHosts: readonly string[] | undefined,
-  isMinted: boolean,
+  wanted: NewProvider,
+  { apiHosts, isMinted, tokenUrl }: { apiHosts: unknown; isMinted: boolean; tokenUrl: unknown },
 ): void {
   const { clientId, clientSecret, authMethod, scopes, discoveryUrl, metadata, injection, authorizationParams } = wanted
   const metadataFields: Record<string, string> = { ...endpointFields, issuer: 'issuer_url' }
   const given = {
-    ...{ preset, client_id: clientId, client_secret: clientSecret, token_endpoint_auth_method: authMethod, scopes },
+    ...{ client_id: clientId, client_secret: clientSecret, token_endpoint_auth_method: authMethod, scopes },
     ...{ discovery_url: discoveryUrl, injection, authorization_params: authorizationParams },
     ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [metadataFields[name] ?? name, value])),
   }
@@ -156,23 +162,28 @@ function assertNoOAuth2(
     throw new ServiceError('invalid_field', { field, message })
   }
   if (!apiHosts) throw missing('api_hosts')
-  if (isMinted && metadata.token_endpoint === undefined) throw missing('token_url')
+  if (isMinted && tokenUrl === undefined) throw missing('token_url')
   if (isMinted && authMethod === 'none') {
     const message = 'A client needs its secret here. Use client_secret_basic or client_secret_post.'
     throw new ServiceError('invalid_field', { field: 'token_endpoint_auth_method', message })
   }
 }
 
-function givenClient(wanted: NewProvider, preset: Preset | undefined): Registration | undefined {
+/** Where a preset without OAuth has tokens issued. */
+function issuingUrl({ tokenUrl }: Preset): Partial<Metadata> {
+  return tokenUrl === undefined ? {} : { token_endpoint: tokenUrl }
+}
+
+function givenClient(wanted: NewProvider, oauth: PresetOAuth | undefined): Registration | undefined {
   const { clientId, clientSecret, authMethod } = wanted
   if (clientId === undefined && clientSecret) throw missing('client_id')
   if (clientId === undefined) return undefined
-  const usual = preset?.tokenEndpointAuthMethod ?? 'client_secret_basic'
+  const usual = oauth?.tokenEndpointAuthMethod ?? 'client_secret_basic'
   return { client: readCredentials({ clientId, clientSecret, authMethod }, usual), error: null }
 }
 
 /** A preset's endpoints are pinned. Another issuer needs its own, or the secret would be sent to the wrong server. */
-function overPreset(preset: Preset, { discoveryUrl, metadata }: NewProvider): MetadataInput {
+function overPreset(preset: PresetOAuth, { discoveryUrl, metadata }: NewProvider): MetadataInput {
   if (discoveryUrl !== undefined) {
     const message = 'A preset does not use discovery. Omit "preset" or "discovery_url".'
     throw new ServiceError('invalid_field', { field: 'discovery_url', message })
@@ -185,8 +196,8 @@ function overPreset(preset: Preset, { discoveryUrl, metadata }: NewProvider): Me
   return { discoveryUrl: undefined, metadata }
 }
 
-function isAnotherIssuer(preset: Preset, { issuer }: NewProvider['metadata']): boolean {
-  return issuer !== undefined && issuer !== preset.issuerUrl
+function isAnotherIssuer(preset: PresetOAuth | undefined, { issuer }: NewProvider['metadata']): boolean {
+  return preset !== undefined && issuer !== undefined && issuer !== preset.issuerUrl
 }
 
 function missing(field: string): ServiceError {

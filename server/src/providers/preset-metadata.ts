@@ -1,16 +1,16 @@
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
-import type { Preset } from './presets/preset.ts'
+import type { PresetOAuth } from './presets/preset.ts'
 
 /** A preset's endpoints under RFC 8414's names. */
-export function presetMetadata(preset: Preset): Metadata {
-  const { deviceAuthorizationUrl, revocationUrl, userinfoUrl } = preset
+export function presetMetadata(oauth: PresetOAuth): Metadata {
+  const { deviceAuthorizationUrl, revocationUrl, userinfoUrl } = oauth
   return {
-    issuer: preset.issuerUrl,
-    authorization_endpoint: preset.authorizationUrl,
-    token_endpoint: preset.tokenUrl,
+    issuer: oauth.issuerUrl,
+    authorization_endpoint: oauth.authorizationUrl,
+    token_endpoint: oauth.tokenUrl,
     ...(deviceAuthorizationUrl !== undefined && { device_authorization_endpoint: deviceAuthorizationUrl }),
     ...(revocationUrl !== undefined && { revocation_endpoint: revocationUrl }),
     ...(userinfoUrl !== undefined && { userinfo_endpoint: userinfoUrl }),
-    ...(preset.issParameter && { authorization_response_iss_parameter_supported: true }),
+    ...(oauth.issParameter && { authorization_response_iss_parameter_supported: true }),
   }
 }

@@ -46,7 +46,7 @@ export async function rediscoverProvider(
 
 /** A preset's endpoints are part of this release. Those of another server have to be discovered. */
 function presetFor(preset: string | null, metadata: Metadata): Metadata | undefined {
-  const own = preset === null ? undefined : findPreset(preset)
+  const own = preset === null ? undefined : findPreset(preset)?.oauth
   return own?.issuerUrl === metadata.issuer ? presetMetadata(own) : undefined
 }
 

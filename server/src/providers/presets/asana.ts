@@ -6,20 +6,25 @@ const host = 'app.asana.com'
 export const asana: Preset = {
   id: 'asana',
   name: 'Asana',
-  issuerUrl: 'https://app.asana.com/api/1.0',
-  discoveryUrl: 'https://app.asana.com/api/1.0/.well-known/openid-configuration',
-  authorizationUrl: 'https://app.asana.com/-/oauth_authorize',
-  tokenUrl: 'https://app.asana.com/-/oauth_token',
-  revocationUrl: 'https://app.asana.com/-/oauth_revoke',
-  userinfoUrl: 'https://app.asana.com/api/1.0/openid_connect/userinfo',
-  tokenEndpointAuthMethod: 'client_secret_post',
-  defaultScopes: ['users:read', 'workspaces:read', 'projects:read', 'tasks:read'],
-  account: {
-    from: 'request',
-    method: 'GET',
-    url: 'https://app.asana.com/api/1.0/users/me',
-    id: 'data.gid',
-    labels: ['data.email', 'data.name'],
+  authMethods: [{ kind: 'oauth2' }],
+  oauth: {
+    issuerUrl: 'https://app.asana.com/api/1.0',
+    discoveryUrl: 'https://app.asana.com/api/1.0/.well-known/openid-configuration',
+    authorizationUrl: 'https://app.asana.com/-/oauth_authorize',
+    tokenUrl: 'https://app.asana.com/-/oauth_token',
+    revocationUrl: 'https://app.asana.com/-/oauth_revoke',
+    userinfoUrl: 'https://app.asana.com/api/1.0/openid_connect/userinfo',
+    tokenEndpointAuthMethod: 'client_secret_post',
+    defaultScopes: ['users:read', 'workspaces:read', 'projects:read', 'tasks:read'],
+    account: {
+      from: 'request',
+      method: 'GET',
+      url: 'https://app.asana.com/api/1.0/users/me',
+      id: 'data.gid',
+      labels: ['data.email', 'data.name'],
+    },
+    notes:
+      'Enable every scope you request in the app. An app with "Full permissions" supports only the scope "default".',
   },
   apiHosts: [host],
   batchPaths: [{ host, path: '/api/*/batch' }],
@@ -35,6 +40,7 @@ export const asana: Preset = {
     { host, path: '/api/*/organization_exports' },
     { host, path: '/api/*/exports' },
   ],
+  bodyChecks: ['batch'],
   docs: [
     'https://developers.asana.com/docs/oauth',
     'https://developers.asana.com/docs/oauth-scopes',
@@ -42,5 +48,4 @@ export const asana: Preset = {
     'https://developers.asana.com/reference/createbatchrequest',
     'https://developers.asana.com/reference/createwebhook',
   ],
-  notes: 'Enable every scope you request in the app. An app with "Full permissions" supports only the scope "default".',
 }

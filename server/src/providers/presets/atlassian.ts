@@ -7,19 +7,24 @@ export const atlassian: Preset = {
   id: 'atlassian',
   name: 'Atlassian',
   otherNames: ['Jira', 'Confluence', 'Trello', 'Bitbucket'],
-  issuerUrl: 'https://auth.atlassian.com',
-  authorizationUrl: 'https://auth.atlassian.com/authorize',
-  tokenUrl: 'https://auth.atlassian.com/oauth/token',
-  tokenEndpointAuthMethod: 'client_secret_post',
-  dialect: { isAlwaysBearer: true },
-  defaultScopes: ['read:me', 'read:jira-work', 'offline_access'],
-  authorizationParams: { audience: 'api.atlassian.com', prompt: 'consent' },
-  account: {
-    from: 'request',
-    method: 'GET',
-    url: 'https://api.atlassian.com/me',
-    id: 'account_id',
-    labels: ['email', 'name'],
+  authMethods: [{ kind: 'oauth2' }],
+  oauth: {
+    issuerUrl: 'https://auth.atlassian.com',
+    authorizationUrl: 'https://auth.atlassian.com/authorize',
+    tokenUrl: 'https://auth.atlassian.com/oauth/token',
+    tokenEndpointAuthMethod: 'client_secret_post',
+    dialect: { isAlwaysBearer: true },
+    defaultScopes: ['read:me', 'read:jira-work', 'offline_access'],
+    authorizationParams: { audience: 'api.atlassian.com', prompt: 'consent' },
+    account: {
+      from: 'request',
+      method: 'GET',
+      url: 'https://api.atlassian.com/me',
+      id: 'account_id',
+      labels: ['email', 'name'],
+    },
+    notes:
+      'Add the User identity API and each product API to the app, with every scope you request. Refresh tokens rotate and expire after 90 days without use.',
   },
   // Sites are called as api.atlassian.com/ex/jira/{cloudId}/…, never by their own host names.
   apiHosts: [host],
@@ -51,12 +56,11 @@ export const atlassian: Preset = {
     { host, path: '/ex/**/spaces/*/permissions', methods: writes },
     { host, path: '/ex/**/spaces/*/role-assignments', methods: writes },
   ],
+  bodyChecks: ['graphql'],
   docs: [
     'https://developer.atlassian.com/cloud/jira/platform/oauth-2-3lo-apps/',
     'https://developer.atlassian.com/cloud/confluence/oauth-2-3lo-apps/',
     'https://developer.atlassian.com/cloud/jira/platform/scopes-for-oauth-2-3LO-and-forge-apps/',
     'https://developer.atlassian.com/cloud/admin/user-management/rest/intro/',
   ],
-  notes:
-    'Add the User identity API and each product API to the app, with every scope you request. Refresh tokens rotate and expire after 90 days without use.',
 }

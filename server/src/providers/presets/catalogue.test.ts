@@ -1,91 +1,148 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getDomain, getPublicSuffix } from 'tldts'
-import { matchesHost } from '../api-hosts.ts'
+import { Value } from 'typebox/value'
+import { matchesHost, readApiHosts } from '../api-hosts.ts'
+import { isFormMethod } from '../auth-kinds/auth-kind.ts'
+import { hostMember } from '../auth-method.ts'
+import type { AuthMethod } from '../auth-method.ts'
+import { presetMethods } from '../preset-methods.ts'
+import { readAuthMethods } from '../read-auth-methods.ts'
 import { findPreset, presets } from './catalogue.ts'
-import type { Preset } from './preset.ts'
+import { resemblesPreset } from './look-alikes.ts'
+import { PresetSchema } from './preset.ts'
+import type { Preset, PresetOAuth } from './preset.ts'
 
 const withPrivate = { allowPrivateDomains: true }
 
-function endpointsOf(preset: Preset): string[] {
-  const { authorizationUrl, tokenUrl, deviceAuthorizationUrl, revocationUrl, userinfoUrl, dialect } = preset
-  const optional = [dialect?.refreshEndpoint, deviceAuthorizationUrl, revocationUrl, userinfoUrl]
-  return [authorizationUrl, tokenUrl, ...optional.filter((url) => url !== undefined)]
+function endpointsOf({ oauth, tokenUrl }: Preset): string[] {
+  const urls = oauth && [
+    ...[oauth.authorizationUrl, oauth.tokenUrl, oauth.dialect?.refreshEndpoint],
+    ...[oauth.deviceAuthorizationUrl, oauth.revocationUrl, oauth.userinfoUrl],
+  ]
+  return [...(urls ?? []), tokenUrl].filter((url) => url !== undefined)
 }
 
-test('each preset has a unique slug', () => {
+test('each preset has a slug of its own, and no name or variable of another one', () => {
   const ids = presets.map(({ id }) => id)
   assert.deepEqual(ids, [...new Set(ids)].sort())
-  assert.equal(new Set(presets.map(({ name }) => name)).size, ids.length)
   for (const preset of presets) {
-    assert.match(preset.id, /^[a-z0-9-]{1,40}$/)
-    assert.equal(findPreset(preset.id), preset)
+    const { id, name, otherNames = [] } = preset
+    assert.equal(findPreset(id), preset)
+    for (const own of [id, name, ...otherNames]) assert.equal(resemblesPreset(own)?.id, id, own)
   }
   assert.equal(findPreset('GitHub'), undefined)
   assert.equal(findPreset('__proto__'), undefined)
-  assert.equal(ids.length, 16)
+  const owners = new Map<string, string>()
+  for (const { id, authMethods } of presets) {
+    for (const variable of authMethods.flatMap(({ env = [] }) => env)) {
+      assert.equal(owners.get(variable) ?? id, id, variable)
+      owners.set(variable, id)
+    }
+  }
 })
 
 for (const preset of presets) {
+  const { oauth, apiHosts, authMethods } = preset
+  const isApiHost = (host: string) => apiHosts.some((entry) => matchesHost(entry, host))
+
+  test(`${preset.id}: it has the schema, and is data alone`, () => {
+    assert.deepEqual(Value.Errors(PresetSchema, preset), [])
+    assert.deepEqual(JSON.parse(JSON.stringify(preset)), preset)
+    assert.equal(
+      authMethods.some(({ kind }) => kind === 'oauth2'),
+      oauth !== undefined,
+    )
+    assert.ok(!oauth || preset.docs.length >= 3)
+  })
+
   test(`${preset.id}: its URLs are canonical https URLs without query or fragment`, () => {
-    const account = preset.account.from === 'request' ? [preset.account.url] : []
-    const discovery = preset.discoveryUrl ? [preset.discoveryUrl] : []
+    const account = oauth?.account.from === 'request' ? [oauth.account.url] : []
+    const discovery = oauth?.discoveryUrl ? [oauth.discoveryUrl] : []
     for (const text of [...endpointsOf(preset), ...account, ...discovery, ...preset.docs]) {
       const url = new URL(text)
       assert.equal(url.href, text)
-      assert.equal(url.protocol, 'https:')
       assert.equal(url.username + url.password + url.hash + url.port, '', text)
       if (!preset.docs.includes(text)) assert.equal(url.search, '')
     }
-    assert.equal(new URL(preset.issuerUrl).href.replace(/\/$/, ''), preset.issuerUrl)
-    assert.ok(preset.docs.length >= 3)
+    if (oauth) assert.equal(new URL(oauth.issuerUrl).href.replace(/\/$/, ''), oauth.issuerUrl)
   })
 
   test(`${preset.id}: its endpoints are in the issuer's or the API's domain`, () => {
-    const domains = [new URL(preset.issuerUrl).hostname, ...preset.apiHosts.map((host) => host.replace('*.', ''))]
-    const known = new Set(domains.map((host) => registrable(host)))
+    const issuer = oauth ? [new URL(oauth.issuerUrl).hostname] : []
+    const known = new Set([...issuer, ...apiHosts.map((host) => host.replace('*.', ''))].map(registrable))
     if (preset.id === 'google') known.add('oauth2.googleapis.com')
     for (const url of endpointsOf(preset)) assert.ok(known.has(registrable(new URL(url).hostname)), url)
-    for (const url of preset.discoveryUrl ? [preset.discoveryUrl] : [])
-      assert.equal(registrable(new URL(url).hostname), registrable(new URL(preset.issuerUrl).hostname))
+    if (oauth?.discoveryUrl)
+      assert.equal(registrable(new URL(oauth.discoveryUrl).hostname), registrable(new URL(oauth.issuerUrl).hostname))
   })
 
-  test(`${preset.id}: the token goes to specific hosts, never to a whole public suffix`, () => {
-    assert.ok(preset.apiHosts.length > 0)
-    for (const host of preset.apiHosts) {
+  test(`${preset.id}: credentials go to specific hosts, never to a whole public suffix`, () => {
+    assert.deepEqual(readApiHosts(apiHosts), apiHosts)
+    for (const host of apiHosts) {
       assert.match(host, /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/)
       const base = host.replace('*.', '')
       assert.notEqual(getPublicSuffix(base, withPrivate), base)
       assert.notEqual(getDomain(base, withPrivate), null)
     }
-    assert.ok(!preset.apiHosts.some((host) => host.startsWith('*.')) || preset.apiHostFrom !== undefined)
+  })
+
+  test(`${preset.id}: where every tenant has a host, each method says which one`, () => {
+    if (!apiHosts.some(isWildcard)) return
+    if (oauth) assert.notEqual(oauth.apiHostFrom, undefined)
+    for (const method of formsOf(preset)) assert.ok(hostMember(method) ?? isForExactHosts(method), method.name)
+  })
+
+  test(`${preset.id}: an admin could give its methods in the same words, and people know where to get them`, () => {
+    for (const method of formsOf(preset)) {
+      assert.ok((method.help ?? '').length >= 20, method.name)
+      for (const { label, name } of method.members)
+        assert.ok(label !== null || method.members.length === 1 || method.kind !== 'api_key', name)
+    }
+    const isMinted = authMethods.some(({ kind }) => kind === 'client_credentials')
+    // A provider has one token endpoint, and OAuth's precedes.
+    assert.equal(preset.tokenUrl !== undefined, isMinted && !oauth)
   })
 
   test(`${preset.id}: the account is read from a host that may get the token`, () => {
-    const { account } = preset
-    for (const path of [account.id, ...account.labels, ...(account.within ? [account.within] : [])])
-      assert.match(path, /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/)
-    assert.ok(account.labels.length > 0)
-    if (account.from === 'id_token') {
-      assert.ok(preset.defaultScopes.includes('openid'))
-    }
+    if (!oauth) return
+    const { account, defaultScopes }: PresetOAuth = oauth
+    if (account.from === 'id_token') assert.ok(defaultScopes.includes('openid'))
     if (account.from !== 'request') return
-    const { hostname } = new URL(account.url)
-    assert.ok(preset.apiHosts.some((host) => matchesHost(host, hostname)))
+    assert.ok(isApiHost(new URL(account.url).hostname))
     assert.ok(account.body === undefined || (account.method === 'POST' && JSON.parse(account.body) !== undefined))
   })
 
-  test(`${preset.id}: its paths are valid and on hosts that get the token`, () => {
-    for (const { host, path } of [...preset.batchPaths, ...preset.credentialPaths]) {
+  test(`${preset.id}: its paths are on hosts that get the credential, and bodies are inspected where calls can hide`, () => {
+    const { batchPaths = [], queryPaths = [], credentialFields = [], bodyChecks } = preset
+    const credentialPaths = preset.credentialPaths === 'none' ? [] : preset.credentialPaths
+    for (const { host, path } of [...batchPaths, ...queryPaths, ...credentialPaths])
       assert.ok(
-        preset.apiHosts.some((api) => api === host || matchesHost(host, api)),
+        apiHosts.some((api) => api === host || matchesHost(host, api) || matchesHost(api, host)),
         `${host}${path}`,
       )
-      assert.match(path, /^(?:\/[\w.@$*:-]+)+$/)
-    }
-    const entries = preset.credentialPaths.map(({ host, path }) => `${host}${path}`)
+    const entries = credentialPaths.map(({ host, path }) => `${host}${path}`)
     assert.equal(new Set(entries).size, entries.length)
+    assert.equal(bodyChecks.includes('batch') || bodyChecks.includes('graphql'), batchPaths.length > 0)
+    assert.equal(
+      bodyChecks.includes('graphql'),
+      batchPaths.some(({ path }) => path.endsWith('/graphql')),
+    )
+    assert.ok(credentialFields.length === 0 || batchPaths.length + queryPaths.length > 0)
   })
+}
+
+/** Its methods that people enter credentials for, checked as if an admin had given them. */
+function formsOf(preset: Preset): AuthMethod[] {
+  return readAuthMethods(presetMethods(preset, preset.apiHosts), preset.apiHosts).filter(isFormMethod)
+}
+
+function isForExactHosts({ inject }: AuthMethod): boolean {
+  return inject.length > 0 && inject.every(({ hosts }) => hosts && !hosts.some(isWildcard))
+}
+
+function isWildcard(host: string): boolean {
+  return host.startsWith('*.')
 }
 
 /** A name that is itself a public suffix stands for itself. */

@@ -60,7 +60,7 @@ test('presets with credential fields have valid names and batch paths', () => {
     named.map(({ id }) => id),
     ['github', 'linear', 'salesforce'],
   )
-  for (const { credentialFields = [], batchPaths } of named) {
+  for (const { credentialFields = [], batchPaths = [] } of named) {
     for (const field of credentialFields) assert.match(field, /^=?[A-Za-z_]\w*$/)
     assert.ok(batchPaths.length > 0)
   }

@@ -6,31 +6,36 @@ const host = 'api.figma.com'
 export const figma: Preset = {
   id: 'figma',
   name: 'Figma',
-  issuerUrl: 'https://www.figma.com',
-  authorizationUrl: 'https://www.figma.com/oauth',
-  tokenUrl: 'https://api.figma.com/v1/oauth/token',
-  tokenEndpointAuthMethod: 'client_secret_basic',
-  dialect: {
-    isBasicUnencoded: true,
-    isAlwaysBearer: true,
-    refreshEndpoint: 'https://api.figma.com/v1/oauth/refresh',
-  },
-  defaultScopes: ['current_user:read', 'file_content:read'],
-  account: {
-    from: 'request',
-    method: 'GET',
-    url: 'https://api.figma.com/v1/me',
-    id: 'id',
-    labels: ['email', 'handle'],
+  authMethods: [{ kind: 'oauth2' }],
+  oauth: {
+    issuerUrl: 'https://www.figma.com',
+    authorizationUrl: 'https://www.figma.com/oauth',
+    tokenUrl: 'https://api.figma.com/v1/oauth/token',
+    tokenEndpointAuthMethod: 'client_secret_basic',
+    dialect: {
+      isBasicUnencoded: true,
+      isAlwaysBearer: true,
+      refreshEndpoint: 'https://api.figma.com/v1/oauth/refresh',
+    },
+    defaultScopes: ['current_user:read', 'file_content:read'],
+    account: {
+      from: 'request',
+      method: 'GET',
+      url: 'https://api.figma.com/v1/me',
+      id: 'id',
+      labels: ['email', 'handle'],
+    },
+    notes:
+      'Enable every scope you request in the app; until it is published, only its own team can connect. A refresh returns no new refresh token: the old one stays valid.',
   },
   apiHosts: [host],
-  batchPaths: [],
   credentialPaths: [
     { host, path: '/v1/oauth' },
     { host, path: '/*/webhooks', methods: writes },
     { host, path: '/*/teams/*/webhooks', methods: writes },
     { host, path: '/v1/scim' },
   ],
+  bodyChecks: [],
   docs: [
     'https://developers.figma.com/docs/rest-api/authentication',
     'https://developers.figma.com/docs/rest-api/oauth-apps/',
@@ -38,6 +43,4 @@ export const figma: Preset = {
     'https://developers.figma.com/docs/rest-api/users-endpoints/',
     'https://developers.figma.com/docs/rest-api/webhooks-endpoints/',
   ],
-  notes:
-    'Enable every scope you request in the app; until it is published, only its own team can connect. A refresh returns no new refresh token: the old one stays valid.',
 }

@@ -28,16 +28,21 @@ function below(places: string[], path: string, methods?: readonly string[]): Api
 export const github: Preset = {
   id: 'github',
   name: 'GitHub',
-  issuerUrl: 'https://github.com/login/oauth',
-  discoveryUrl: 'https://github.com/.well-known/oauth-authorization-server/login/oauth',
-  authorizationUrl: 'https://github.com/login/oauth/authorize',
-  tokenUrl: 'https://github.com/login/oauth/access_token',
-  deviceAuthorizationUrl: 'https://github.com/login/device/code',
-  issParameter: true,
-  tokenEndpointAuthMethod: 'client_secret_post',
-  dialect: { errorsWithStatus200: true },
-  defaultScopes: ['read:user'],
-  account: { from: 'request', method: 'GET', url: 'https://api.github.com/user', id: 'id', labels: ['login'] },
+  authMethods: [{ kind: 'oauth2' }],
+  oauth: {
+    issuerUrl: 'https://github.com/login/oauth',
+    discoveryUrl: 'https://github.com/.well-known/oauth-authorization-server/login/oauth',
+    authorizationUrl: 'https://github.com/login/oauth/authorize',
+    tokenUrl: 'https://github.com/login/oauth/access_token',
+    deviceAuthorizationUrl: 'https://github.com/login/device/code',
+    issParameter: true,
+    tokenEndpointAuthMethod: 'client_secret_post',
+    dialect: { errorsWithStatus200: true },
+    defaultScopes: ['read:user'],
+    account: { from: 'request', method: 'GET', url: 'https://api.github.com/user', id: 'id', labels: ['login'] },
+    notes:
+      'Create an OAuth app; its tokens have no expiry and no refresh token. Turn on "Enable Device Flow" in the app if users should be able to connect with a code.',
+  },
   apiHosts: ['api.github.com', 'uploads.github.com'],
   batchPaths: [
     { host: 'api.github.com', path: '/graphql' },
@@ -130,6 +135,7 @@ export const github: Preset = {
     persistedQuery,
   ],
   pathElsewhere: '/api/v3',
+  bodyChecks: ['method_override', 'graphql'],
   docs: [
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps',
@@ -137,6 +143,4 @@ export const github: Preset = {
     'https://docs.github.com/en/rest/deploy-keys/deploy-keys',
     'https://docs.github.com/en/rest/repos/webhooks',
   ],
-  notes:
-    'Create an OAuth app; its tokens have no expiry and no refresh token. Turn on "Enable Device Flow" in the app if users should be able to connect with a code.',
 }

@@ -16,16 +16,21 @@ function ofProjectsAndGroups(path: string, methods?: readonly string[]): ApiPath
 export const gitlab: Preset = {
   id: 'gitlab',
   name: 'GitLab',
-  issuerUrl: 'https://gitlab.com',
-  discoveryUrl: 'https://gitlab.com/.well-known/openid-configuration',
-  authorizationUrl: 'https://gitlab.com/oauth/authorize',
-  tokenUrl: 'https://gitlab.com/oauth/token',
-  deviceAuthorizationUrl: 'https://gitlab.com/oauth/authorize_device',
-  revocationUrl: 'https://gitlab.com/oauth/revoke',
-  userinfoUrl: 'https://gitlab.com/oauth/userinfo',
-  tokenEndpointAuthMethod: 'client_secret_post',
-  defaultScopes: ['read_user'],
-  account: { from: 'request', method: 'GET', url: 'https://gitlab.com/api/v4/user', id: 'id', labels: ['username'] },
+  authMethods: [{ kind: 'oauth2' }],
+  oauth: {
+    issuerUrl: 'https://gitlab.com',
+    discoveryUrl: 'https://gitlab.com/.well-known/openid-configuration',
+    authorizationUrl: 'https://gitlab.com/oauth/authorize',
+    tokenUrl: 'https://gitlab.com/oauth/token',
+    deviceAuthorizationUrl: 'https://gitlab.com/oauth/authorize_device',
+    revocationUrl: 'https://gitlab.com/oauth/revoke',
+    userinfoUrl: 'https://gitlab.com/oauth/userinfo',
+    tokenEndpointAuthMethod: 'client_secret_post',
+    defaultScopes: ['read_user'],
+    account: { from: 'request', method: 'GET', url: 'https://gitlab.com/api/v4/user', id: 'id', labels: ['username'] },
+    notes:
+      'This is gitlab.com. Create an application under user or group settings, and select "Confidential" and every scope you request. For a self-managed server, add a provider without a preset.',
+  },
   apiHosts: [host],
   batchPaths: [{ host, path: '/api/graphql' }],
   credentialPaths: [
@@ -104,6 +109,7 @@ export const gitlab: Preset = {
     ...ofProjectsAndGroups('share', writes),
     ...ofProjectsAndGroups('transfer', writes),
   ],
+  bodyChecks: ['method_override', 'graphql'],
   docs: [
     'https://docs.gitlab.com/api/oauth2',
     'https://docs.gitlab.com/integration/oauth_provider',
@@ -112,6 +118,4 @@ export const gitlab: Preset = {
     'https://docs.gitlab.com/api/personal_access_tokens',
     'https://docs.gitlab.com/api/project_access_tokens',
   ],
-  notes:
-    'This is gitlab.com. Create an application under user or group settings, and select "Confidential" and every scope you request. For a self-managed server, add a provider without a preset.',
 }

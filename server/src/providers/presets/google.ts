@@ -7,18 +7,23 @@ export const google: Preset = {
   id: 'google',
   name: 'Google',
   otherNames: ['Gmail', 'YouTube'],
-  issuerUrl: 'https://accounts.google.com',
-  discoveryUrl: 'https://accounts.google.com/.well-known/openid-configuration',
-  authorizationUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
-  tokenUrl: 'https://oauth2.googleapis.com/token',
-  deviceAuthorizationUrl: 'https://oauth2.googleapis.com/device/code',
-  revocationUrl: 'https://oauth2.googleapis.com/revoke',
-  userinfoUrl: 'https://openidconnect.googleapis.com/v1/userinfo',
-  tokenEndpointAuthMethod: 'client_secret_post',
-  defaultScopes: ['openid', 'email', 'profile'],
-  // A refresh token is issued only with a user's consent, so consent is requested each time.
-  authorizationParams: { access_type: 'offline', prompt: 'consent' },
-  account: { from: 'id_token', id: 'sub', labels: ['email', 'name'] },
+  authMethods: [{ kind: 'oauth2' }],
+  oauth: {
+    issuerUrl: 'https://accounts.google.com',
+    discoveryUrl: 'https://accounts.google.com/.well-known/openid-configuration',
+    authorizationUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
+    tokenUrl: 'https://oauth2.googleapis.com/token',
+    deviceAuthorizationUrl: 'https://oauth2.googleapis.com/device/code',
+    revocationUrl: 'https://oauth2.googleapis.com/revoke',
+    userinfoUrl: 'https://openidconnect.googleapis.com/v1/userinfo',
+    tokenEndpointAuthMethod: 'client_secret_post',
+    defaultScopes: ['openid', 'email', 'profile'],
+    // A refresh token is issued only with a user's consent, so consent is requested each time.
+    authorizationParams: { access_type: 'offline', prompt: 'consent' },
+    account: { from: 'id_token', id: 'sub', labels: ['email', 'name'] },
+    notes:
+      'Create an OAuth client of the type "Web application" and enable each API in its project. Connecting with a code needs a client of the type "TVs and Limited Input devices" and works for few scopes. While the app is in testing, refresh tokens expire after 7 days.',
+  },
   // Listed one by one: anyone can have a storage bucket with its own name below googleapis.com.
   apiHosts: [
     'www.googleapis.com',
@@ -73,6 +78,7 @@ export const google: Preset = {
     { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/cse' },
     { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/sendAs/*/smimeInfo' },
   ],
+  bodyChecks: ['batch'],
   docs: [
     'https://developers.google.com/identity/protocols/oauth2/web-server',
     'https://developers.google.com/identity/openid-connect/openid-connect',
@@ -80,6 +86,4 @@ export const google: Preset = {
     'https://developers.google.com/workspace/gmail/api/guides/batch',
     'https://cloud.google.com/storage/docs/json_api/v1/projects/hmacKeys',
   ],
-  notes:
-    'Create an OAuth client of the type "Web application" and enable each API in its project. Connecting with a code needs a client of the type "TVs and Limited Input devices" and works for few scopes. While the app is in testing, refresh tokens expire after 7 days.',
 }

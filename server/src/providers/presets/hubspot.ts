@@ -6,14 +6,18 @@ const host = 'api.hubapi.com'
 export const hubspot: Preset = {
   id: 'hubspot',
   name: 'HubSpot',
-  issuerUrl: 'https://app.hubspot.com',
-  authorizationUrl: 'https://app.hubspot.com/oauth/authorize',
-  tokenUrl: 'https://api.hubapi.com/oauth/2026-03/token',
-  revocationUrl: 'https://api.hubapi.com/oauth/2026-03/token/revoke',
-  tokenEndpointAuthMethod: 'client_secret_post',
-  dialect: { scopeArray: true },
-  defaultScopes: ['oauth'],
-  account: { from: 'token_answer', id: 'hub_id', labels: ['hub_id'] },
+  authMethods: [{ kind: 'oauth2' }],
+  oauth: {
+    issuerUrl: 'https://app.hubspot.com',
+    authorizationUrl: 'https://app.hubspot.com/oauth/authorize',
+    tokenUrl: 'https://api.hubapi.com/oauth/2026-03/token',
+    revocationUrl: 'https://api.hubapi.com/oauth/2026-03/token/revoke',
+    tokenEndpointAuthMethod: 'client_secret_post',
+    dialect: { scopeArray: true },
+    defaultScopes: ['oauth'],
+    account: { from: 'token_answer', id: 'hub_id', labels: ['hub_id'] },
+    notes: 'Request exactly the scopes that the app lists as required, in addition to "oauth".',
+  },
   apiHosts: [host],
   // The batch endpoints of the CRM work on one kind of object each, so the path still says what is done.
   batchPaths: [{ host, path: '/**/graphql' }],
@@ -34,6 +38,7 @@ export const hubspot: Preset = {
     { host, path: '/developer' },
     { host, path: '/appinstalls' },
   ],
+  bodyChecks: ['graphql'],
   docs: [
     'https://developers.hubspot.com/docs/api-reference/latest/authentication/manage-oauth-tokens',
     'https://developers.hubspot.com/docs/api-reference/2026-03/authentication/oauth-tokens/refresh-oauth-token',
@@ -41,5 +46,4 @@ export const hubspot: Preset = {
     'https://developers.hubspot.com/changelog/additional-details-returned-when-generating-oauth-access-tokens',
     'https://developers.hubspot.com/docs/api-reference/marketing-transactional-emails-v3/guide',
   ],
-  notes: 'Request exactly the scopes that the app lists as required, in addition to "oauth".',
 }

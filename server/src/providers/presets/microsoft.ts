@@ -14,21 +14,26 @@ export const microsoft: Preset = {
   id: 'microsoft',
   name: 'Microsoft',
   otherNames: ['Outlook', 'Office 365', 'OneDrive', 'SharePoint', 'Azure', 'Entra'],
-  issuerUrl: 'https://login.microsoftonline.com/common/v2.0',
-  discoveryUrl: 'https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration',
-  authorizationUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
-  tokenUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
-  deviceAuthorizationUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/devicecode',
-  userinfoUrl: 'https://graph.microsoft.com/oidc/userinfo',
-  tokenEndpointAuthMethod: 'client_secret_post',
-  // Without `openid`: the ID token's issuer differs per tenant, and Graph says whose account it is.
-  defaultScopes: ['offline_access', 'User.Read'],
-  account: {
-    from: 'request',
-    method: 'GET',
-    url: 'https://graph.microsoft.com/v1.0/me',
-    id: 'id',
-    labels: ['mail', 'userPrincipalName', 'displayName'],
+  authMethods: [{ kind: 'oauth2' }],
+  oauth: {
+    issuerUrl: 'https://login.microsoftonline.com/common/v2.0',
+    discoveryUrl: 'https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration',
+    authorizationUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
+    tokenUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
+    deviceAuthorizationUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/devicecode',
+    userinfoUrl: 'https://graph.microsoft.com/oidc/userinfo',
+    tokenEndpointAuthMethod: 'client_secret_post',
+    // Without `openid`: the ID token's issuer differs per tenant, and Graph says whose account it is.
+    defaultScopes: ['offline_access', 'User.Read'],
+    account: {
+      from: 'request',
+      method: 'GET',
+      url: 'https://graph.microsoft.com/v1.0/me',
+      id: 'id',
+      labels: ['mail', 'userPrincipalName', 'displayName'],
+    },
+    notes:
+      'Register an app for accounts in any organizational directory and personal accounts, with a redirect URI of type "Web". Connecting with a code needs "Allow public client flows". Do not request "openid": the ID token names the tenant as its issuer and is refused. For a single-tenant app, add a provider without a preset.',
   },
   apiHosts: [host],
   batchPaths: [{ host, path: '/*/$batch' }],
@@ -98,6 +103,7 @@ export const microsoft: Preset = {
     // A rule can forward mail for as long as it exists.
     { host, path: '/**/messageRules*', methods: ['POST', 'PUT', 'PATCH'] },
   ],
+  bodyChecks: ['batch'],
   docs: [
     'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow',
     'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-device-code',
@@ -110,6 +116,4 @@ export const microsoft: Preset = {
     'https://learn.microsoft.com/en-us/graph/api/group-update',
     'https://learn.microsoft.com/en-us/graph/api/mailfolder-post-messagerules',
   ],
-  notes:
-    'Register an app for accounts in any organizational directory and personal accounts, with a redirect URI of type "Web". Connecting with a code needs "Allow public client flows". Do not request "openid": the ID token names the tenant as its issuer and is refused. For a single-tenant app, add a provider without a preset.',
 }

@@ -5,29 +5,34 @@ const host = 'api.notion.com'
 export const notion: Preset = {
   id: 'notion',
   name: 'Notion',
-  issuerUrl: 'https://api.notion.com',
-  authorizationUrl: 'https://api.notion.com/v1/oauth/authorize',
-  tokenUrl: 'https://api.notion.com/v1/oauth/token',
-  tokenEndpointAuthMethod: 'client_secret_basic',
-  // The body of a token request is validated. Form encoding and PKCE are not documented as supported.
-  dialect: { isBasicUnencoded: true, omitsPkce: true, tokenRequest: 'json' },
-  // Capabilities are set in the integration, and the user picks the pages it can see.
-  defaultScopes: [],
-  authorizationParams: { owner: 'user' },
-  account: {
-    from: 'token_answer',
-    id: 'bot_id',
-    labels: ['owner.user.person.email', 'owner.user.name', 'workspace_name'],
-    within: 'workspace_name',
+  authMethods: [{ kind: 'oauth2' }],
+  oauth: {
+    issuerUrl: 'https://api.notion.com',
+    authorizationUrl: 'https://api.notion.com/v1/oauth/authorize',
+    tokenUrl: 'https://api.notion.com/v1/oauth/token',
+    tokenEndpointAuthMethod: 'client_secret_basic',
+    // The body of a token request is validated. Form encoding and PKCE are not documented as supported.
+    dialect: { isBasicUnencoded: true, omitsPkce: true, tokenRequest: 'json' },
+    // Capabilities are set in the integration, and the user picks the pages it can see.
+    defaultScopes: [],
+    authorizationParams: { owner: 'user' },
+    account: {
+      from: 'token_answer',
+      id: 'bot_id',
+      labels: ['owner.user.person.email', 'owner.user.name', 'workspace_name'],
+      within: 'workspace_name',
+    },
+    notes:
+      'Create a public integration. Every API call needs a Notion-Version header, which the agent has to send. Tokens are revoked with a separate JSON call, not with RFC 7009.',
   },
   apiHosts: [host],
-  batchPaths: [],
   credentialPaths: [
     { host, path: '/v1/oauth' },
     { host, path: '/scim' },
     // Exports of the workspace, and its users.
     { host, path: '/admin' },
   ],
+  bodyChecks: [],
   docs: [
     'https://developers.notion.com/guides/get-started/authorization',
     'https://developers.notion.com/reference/create-a-token',
@@ -35,6 +40,4 @@ export const notion: Preset = {
     'https://developers.notion.com/reference/authentication',
     'https://developers.notion.com/openapi-adminApi.json',
   ],
-  notes:
-    'Create a public integration. Every API call needs a Notion-Version header, which the agent has to send. Tokens are revoked with a separate JSON call, not with RFC 7009.',
 }

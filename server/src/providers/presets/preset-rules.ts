@@ -42,9 +42,9 @@ function isHostOf({ apiHosts }: Preset, host: string): boolean {
 
 function rulesAtItsHosts(preset: Preset, host: string): PresetRules {
   const atHost = (paths: readonly ApiPath[]) => paths.filter((entry) => matchesHost(entry.host, host)).map(compilePath)
-  const batches = atHost(preset.batchPaths)
+  const batches = atHost(preset.batchPaths ?? [])
   return {
-    credentials: atHost(preset.credentialPaths),
+    credentials: atHost(credentialPathsOf(preset)),
     batches,
     queries: atHost(preset.queryPaths ?? []),
     credentialFields: batches.length > 0 ? (preset.credentialFields ?? []) : [],
@@ -53,14 +53,18 @@ function rulesAtItsHosts(preset: Preset, host: string): PresetRules {
 
 /** For a self-hosted server: the same paths on any host. */
 function rulesElsewhere(preset: Preset): PresetRules {
-  const { batchPaths, queryPaths = [], credentialPaths, credentialFields = [], pathElsewhere } = preset
+  const { batchPaths = [], queryPaths = [], credentialFields = [], pathElsewhere } = preset
   const places = pathElsewhere === undefined ? [''] : ['', pathElsewhere]
   const anywhere = (paths: readonly ApiPath[]) =>
     paths.flatMap((entry) => places.map((place) => compilePath({ ...entry, path: `${place}${entry.path}` })))
   return {
-    credentials: anywhere(credentialPaths),
+    credentials: anywhere(credentialPathsOf(preset)),
     batches: anywhere(batchPaths),
     queries: anywhere(queryPaths),
     credentialFields,
   }
+}
+
+function credentialPathsOf({ credentialPaths }: Preset): readonly ApiPath[] {
+  return credentialPaths === 'none' ? [] : credentialPaths
 }

@@ -1,79 +1,141 @@
-import type { Dialect } from '../../platform/oauth/dialect.ts'
-import type { AuthMethod } from '../../platform/oauth/oauth-client.ts'
-import type { ApiPath } from './api-path.ts'
+import { AuthMethod } from '@sallyport/protocol/auth-methods'
+import { ApiHost, Scopes, Slug } from '@sallyport/protocol/providers'
+import { Dictionary, DisplayName, Prose, Strict, Text } from '@sallyport/protocol/schema'
+import { Type, type Static } from 'typebox'
 
-/** What is known about a provider in advance, so that an admin only has to add a client id and secret. */
-export interface Preset {
-  /** The slug, and the value of `preset` in a request. */
-  id: string
-  name: string
-  /** Other names that users know it by. A proposed provider can't use them either. */
-  otherNames?: readonly string[]
+const HttpsUrl = Type.String({ pattern: '^https://[!-~]{1,500}$' })
+const Name = DisplayName({ minLength: 1, maxLength: 100 })
+/** A dotted path into JSON. */
+const JsonPath = Type.String({ pattern: '^[A-Za-z_]\\w*(?:\\.[A-Za-z_]\\w*)*$' })
+const Notes = Prose({ minLength: 1, maxLength: 500 })
+
+const ApiPath = Strict({
+  host: ApiHost,
+  path: Type.String({ pattern: '^(?:/[\\w.@$*:-]+)+$' }),
+  methods: Type.Optional(Type.Array(Type.String({ pattern: '^[A-Z]+$' }), { minItems: 1, uniqueItems: true })),
+  isExact: Type.Optional(Type.Boolean()),
+})
+const ApiPaths = Type.Array(ApiPath, { minItems: 1 })
+
+/** How it deviates from RFC 6749. */
+const Dialect = Strict({
+  scopeSeparator: Type.Optional(Type.Literal(',')),
+  scopeParameter: Type.Optional(Text({ minLength: 1, maxLength: 50 })),
+  tokenRequest: Type.Optional(Type.Literal('json')),
+  errorsWithStatus200: Type.Optional(Type.Boolean()),
+  tokensIn: Type.Optional(JsonPath),
+  isAlwaysBearer: Type.Optional(Type.Boolean()),
+  scopeArray: Type.Optional(Type.Boolean()),
+  omitsPkce: Type.Optional(Type.Boolean()),
+  isBasicUnencoded: Type.Optional(Type.Boolean()),
+  refreshEndpoint: Type.Optional(HttpsUrl),
+})
+
+/** `id` never changes, the first of `labels` that is present is shown, `within` is the workspace of the account. */
+const accountNames = {
+  id: JsonPath,
+  labels: Type.Array(JsonPath, { minItems: 1, maxItems: 5 }),
+  within: Type.Optional(JsonPath),
+}
+
+/** How to find out whose account it is. */
+const AccountSource = Type.Union([
+  Strict({ from: Type.Literal('id_token'), ...accountNames }),
+  Strict({ from: Type.Literal('token_answer'), ...accountNames }),
+  Strict({
+    from: Type.Literal('request'),
+    method: Type.Enum(['GET', 'POST']),
+    url: HttpsUrl,
+    /** JSON. */
+    body: Type.Optional(Text({ minLength: 1, maxLength: 500 })),
+    ...accountNames,
+  }),
+])
+
+/** What an OAuth client needs, apart from its id and secret. */
+const PresetOAuth = Strict({
   /** For OpenID Connect, exactly as in the discovery document and the `iss` parameter. */
-  issuerUrl: string
+  issuerUrl: HttpsUrl,
   /** For reference only: the endpoints are pinned here and never discovered. */
-  discoveryUrl?: string
-  authorizationUrl: string
-  tokenUrl: string
+  discoveryUrl: Type.Optional(HttpsUrl),
+  authorizationUrl: HttpsUrl,
+  tokenUrl: HttpsUrl,
   /** Often has to be enabled in the app: see `notes`. */
-  deviceAuthorizationUrl?: string
+  deviceAuthorizationUrl: Type.Optional(HttpsUrl),
   /** Only if it follows RFC 7009. */
-  revocationUrl?: string
-  userinfoUrl?: string
+  revocationUrl: Type.Optional(HttpsUrl),
+  userinfoUrl: Type.Optional(HttpsUrl),
   /** The authorization response always has `iss` (RFC 9207). If this is not set, `iss` is checked only if present. */
-  issParameter?: boolean
-  tokenEndpointAuthMethod: AuthMethod
-  /** How it deviates from RFC 6749. */
-  dialect?: Dialect
+  issParameter: Type.Optional(Type.Boolean()),
+  tokenEndpointAuthMethod: Type.Enum(['client_secret_basic', 'client_secret_post', 'none']),
+  dialect: Type.Optional(Dialect),
   /** Enough to identify the account, to read basic data, and to get a refresh token. */
-  defaultScopes: readonly string[]
-  authorizationParams?: Readonly<Record<string, string>>
-  account: AccountSource
-  /** The only hosts that the token is sent to: exact names, or `*.example.com` for all subdomains. */
-  apiHosts: readonly string[]
-  /**
-   * A member of the token response that contains a URL. Of `apiHosts`, the token is sent only to the host of that URL.
-   */
-  apiHostFrom?: string
+  defaultScopes: Scopes,
+  authorizationParams: Type.Optional(Dictionary(Text({ maxLength: 500 }))),
+  account: AccountSource,
+  /** A member of the token response with a URL. Of `apiHosts`, the token is sent only to the host of that URL. */
+  apiHostFrom: Type.Optional(JsonPath),
+  /** What an operator needs to know when creating the app. */
+  notes: Type.Optional(Notes),
+})
+
+/** One way in which accounts are connected, as in `auth_methods` of POST /v4/providers. OAuth is `{ kind: 'oauth2' }`. */
+const PresetAuthMethod = Strict({
+  ...AuthMethod.properties,
+  /** Environment variables that the provider's own tools read this credential from: `GH_TOKEN`. */
+  env: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[A-Z][A-Z0-9_]{1,60}$' }), { minItems: 1, uniqueItems: true }),
+  ),
+})
+
+/**
+ * What a request body can hide, and has to be inspected for: another method (`_method` in a form), other calls, GraphQL
+ * operations, or the operation itself (`Action` in a form).
+ */
+const BodyCheck = Type.Enum(['method_override', 'batch', 'graphql', 'form_action'])
+
+/** What is known about a provider in advance. One file per provider, as data. */
+export const PresetSchema = Strict({
+  /** The slug, and the value of `preset` in a request. */
+  id: Slug,
+  name: Name,
+  /** Other names that users know it by. A proposed provider can't use them either. */
+  otherNames: Type.Optional(Type.Array(Name, { minItems: 1, uniqueItems: true })),
+  authMethods: Type.Array(PresetAuthMethod, { minItems: 1, maxItems: 10 }),
+  /** With the method `oauth2`. */
+  oauth: Type.Optional(PresetOAuth),
+  /** Where tokens are issued for other methods. The OAuth token endpoint unless it is set. */
+  tokenUrl: Type.Optional(HttpsUrl),
+  /** The only hosts that credentials are sent to: exact names, or `*.example.com` for all subdomains. */
+  apiHosts: Type.Array(ApiHost, { minItems: 1, uniqueItems: true }),
   /** Paths whose request body contains other calls, so limits on methods or paths can't be enforced. */
-  batchPaths: readonly ApiPath[]
+  batchPaths: Type.Optional(ApiPaths),
   /**
    * Calls whose effect outlives the grant. They are never proxied: creating, reading or registering credentials;
    * changing how users sign in; permanent deliveries (webhooks, forwarding, mirrors, integrations); giving people
    * access to an account, organization or repository; exporting all of it. Sharing a single file, document or channel
-   * is ordinary use and allowed.
+   * is ordinary use and allowed. `none` if the documentation in `docs` shows that there are none.
    */
-  credentialPaths: readonly ApiPath[]
+  credentialPaths: Type.Union([Type.Literal('none'), ApiPaths]),
   /** Paths where a query or the body names the type of the records to read or write. */
-  queryPaths?: readonly ApiPath[]
+  queryPaths: Type.Optional(ApiPaths),
   /**
    * Fields and types with the same effect. A call to a batch or query path that names one of them anywhere is never
    * proxied. `=User` matches only a whole JSON string or XML element.
    */
-  credentialFields?: readonly string[]
+  credentialFields: Type.Optional(Type.Array(Type.String({ pattern: '^=?\\w+$' }), { minItems: 1, uniqueItems: true })),
   /** A prefix of the paths on a self-hosted server, which may have them with or without it. */
-  pathElsewhere?: string
-  /** The pages this was checked against. */
-  docs: readonly string[]
-  /** What an operator needs to know when creating the app. */
-  notes?: string
-}
+  pathElsewhere: Type.Optional(Type.String({ pattern: '^(?:/[\\w.-]+)+$' })),
+  bodyChecks: Type.Array(BodyCheck, { uniqueItems: true }),
+  /** The vendor's pages this was checked against. */
+  docs: Type.Array(HttpsUrl, { minItems: 1, uniqueItems: true }),
+})
 
-/**
- * How to find out whose account it is. All names are dotted paths into the JSON: `id` never changes, the first of
- * `labels` that is present is shown to users, `within` is the workspace that the account belongs to.
- */
-export type AccountSource = { id: string; labels: readonly string[]; within?: string } & (
-  | { from: 'id_token' }
-  | { from: 'token_answer' }
-  | {
-      from: 'request'
-      method: 'GET' | 'POST'
-      url: string
-      /** JSON. */
-      body?: string
-    }
-)
+type DeepReadonly<T> = T extends object ? { readonly [Member in keyof T]: DeepReadonly<T[Member]> } : T
+
+export type Preset = DeepReadonly<Static<typeof PresetSchema>>
+export type PresetOAuth = DeepReadonly<Static<typeof PresetOAuth>>
+export type AccountSource = DeepReadonly<Static<typeof AccountSource>>
 
 /** For paths where only reading is allowed. */
 export const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const

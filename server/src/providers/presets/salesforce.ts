@@ -6,20 +6,25 @@ const host = '*.my.salesforce.com'
 export const salesforce: Preset = {
   id: 'salesforce',
   name: 'Salesforce',
-  issuerUrl: 'https://login.salesforce.com',
-  discoveryUrl: 'https://login.salesforce.com/.well-known/openid-configuration',
-  authorizationUrl: 'https://login.salesforce.com/services/oauth2/authorize',
-  tokenUrl: 'https://login.salesforce.com/services/oauth2/token',
-  revocationUrl: 'https://login.salesforce.com/services/oauth2/revoke',
-  userinfoUrl: 'https://login.salesforce.com/services/oauth2/userinfo',
-  tokenEndpointAuthMethod: 'client_secret_post',
-  // Without `openid`: an org with its own domain may use that as the issuer of the ID token.
-  defaultScopes: ['id', 'api', 'refresh_token'],
-  // `id` is the identity URL, which contains the org and the user.
-  account: { from: 'token_answer', id: 'id', labels: ['instance_url'] },
+  authMethods: [{ kind: 'oauth2' }],
+  oauth: {
+    issuerUrl: 'https://login.salesforce.com',
+    discoveryUrl: 'https://login.salesforce.com/.well-known/openid-configuration',
+    authorizationUrl: 'https://login.salesforce.com/services/oauth2/authorize',
+    tokenUrl: 'https://login.salesforce.com/services/oauth2/token',
+    revocationUrl: 'https://login.salesforce.com/services/oauth2/revoke',
+    userinfoUrl: 'https://login.salesforce.com/services/oauth2/userinfo',
+    tokenEndpointAuthMethod: 'client_secret_post',
+    // Without `openid`: an org with its own domain may use that as the issuer of the ID token.
+    defaultScopes: ['id', 'api', 'refresh_token'],
+    // `id` is the identity URL, which contains the org and the user.
+    account: { from: 'token_answer', id: 'id', labels: ['instance_url'] },
+    apiHostFrom: 'instance_url',
+    notes:
+      'For production orgs; for a sandbox (test.salesforce.com), add a provider without a preset. Token responses have no expiry, so an access token is refreshed after a 401.',
+  },
   // Every org has its own host, so a connection is limited to the one in its token response.
   apiHosts: [host],
-  apiHostFrom: 'instance_url',
   batchPaths: [
     { host, path: '/services/data/**/composite' },
     { host, path: '/services/data/*/graphql' },
@@ -97,6 +102,7 @@ export const salesforce: Preset = {
     'TwoFactorInfo',
     'TwoFactorTempCode',
   ],
+  bodyChecks: ['batch', 'graphql'],
   docs: [
     'https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_web_server_flow.htm',
     'https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_tokens_scopes.htm',
@@ -107,6 +113,4 @@ export const salesforce: Preset = {
     'https://developer.salesforce.com/docs/atlas.en-us.object_reference.meta/object_reference/sforce_api_objects_oauthtoken.htm',
     'https://developer.salesforce.com/docs/atlas.en-us.uiapi.meta/uiapi/ui_api_resources_records_post.htm',
   ],
-  notes:
-    'For production orgs; for a sandbox (test.salesforce.com), add a provider without a preset. Token responses have no expiry, so an access token is refreshed after a 401.',
 }

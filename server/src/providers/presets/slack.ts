@@ -5,31 +5,35 @@ const host = 'slack.com'
 export const slack: Preset = {
   id: 'slack',
   name: 'Slack',
-  issuerUrl: 'https://slack.com',
-  authorizationUrl: 'https://slack.com/oauth/v2/authorize',
-  tokenUrl: 'https://slack.com/api/oauth.v2.access',
-  tokenEndpointAuthMethod: 'client_secret_post',
-  dialect: {
-    // An app has to opt in to PKCE, which makes it a public client permanently.
-    omitsPkce: true,
-    scopeSeparator: ',',
-    scopeParameter: 'user_scope',
-    // The response may contain a bot token as well. In the response to a refresh, the user's token is at the top level.
-    tokensIn: 'authed_user',
-    isAlwaysBearer: true,
-    errorsWithStatus200: true,
-  },
-  defaultScopes: ['channels:read', 'users:read'],
-  account: {
-    from: 'request',
-    method: 'POST',
-    url: 'https://slack.com/api/auth.test',
-    id: 'user_id',
-    labels: ['user', 'user_id'],
-    within: 'team',
+  authMethods: [{ kind: 'oauth2' }],
+  oauth: {
+    issuerUrl: 'https://slack.com',
+    authorizationUrl: 'https://slack.com/oauth/v2/authorize',
+    tokenUrl: 'https://slack.com/api/oauth.v2.access',
+    tokenEndpointAuthMethod: 'client_secret_post',
+    dialect: {
+      // An app has to opt in to PKCE, which makes it a public client permanently.
+      omitsPkce: true,
+      scopeSeparator: ',',
+      scopeParameter: 'user_scope',
+      // The response may contain a bot token as well. In the response to a refresh, the user's token is at the top level.
+      tokensIn: 'authed_user',
+      isAlwaysBearer: true,
+      errorsWithStatus200: true,
+    },
+    defaultScopes: ['channels:read', 'users:read'],
+    account: {
+      from: 'request',
+      method: 'POST',
+      url: 'https://slack.com/api/auth.test',
+      id: 'user_id',
+      labels: ['user', 'user_id'],
+      within: 'team',
+    },
+    notes:
+      'The scopes are user token scopes and must be listed as such in the app. Tokens expire and are refreshed only with token rotation, which cannot be turned off again. Leave PKCE off.',
   },
   apiHosts: [host, 'files.slack.com'],
-  batchPaths: [],
   credentialPaths: [
     { host, path: '/api/oauth.*' },
     { host, path: '/api/openid.*' },
@@ -63,6 +67,7 @@ export const slack: Preset = {
     { host, path: '/oauth' },
     { host, path: '/openid' },
   ],
+  bodyChecks: [],
   docs: [
     'https://docs.slack.dev/authentication/installing-with-oauth',
     'https://docs.slack.dev/authentication/using-token-rotation',
@@ -71,6 +76,4 @@ export const slack: Preset = {
     'https://docs.slack.dev/reference/methods/auth.test',
     'https://docs.slack.dev/reference/methods',
   ],
-  notes:
-    'The scopes are user token scopes and must be listed as such in the app. Tokens expire and are refreshed only with token rotation, which cannot be turned off again. Leave PKCE off.',
 }

@@ -6,20 +6,25 @@ const host = 'api.zoom.us'
 export const zoom: Preset = {
   id: 'zoom',
   name: 'Zoom',
-  issuerUrl: 'https://zoom.us',
-  authorizationUrl: 'https://zoom.us/oauth/authorize',
-  tokenUrl: 'https://zoom.us/oauth/token',
-  deviceAuthorizationUrl: 'https://zoom.us/oauth/devicecode',
-  revocationUrl: 'https://zoom.us/oauth/revoke',
-  tokenEndpointAuthMethod: 'client_secret_basic',
-  dialect: { isBasicUnencoded: true },
-  defaultScopes: ['user:read:user'],
-  account: {
-    from: 'request',
-    method: 'GET',
-    url: 'https://api.zoom.us/v2/users/me',
-    id: 'id',
-    labels: ['email', 'display_name'],
+  authMethods: [{ kind: 'oauth2' }],
+  oauth: {
+    issuerUrl: 'https://zoom.us',
+    authorizationUrl: 'https://zoom.us/oauth/authorize',
+    tokenUrl: 'https://zoom.us/oauth/token',
+    deviceAuthorizationUrl: 'https://zoom.us/oauth/devicecode',
+    revocationUrl: 'https://zoom.us/oauth/revoke',
+    tokenEndpointAuthMethod: 'client_secret_basic',
+    dialect: { isBasicUnencoded: true },
+    defaultScopes: ['user:read:user'],
+    account: {
+      from: 'request',
+      method: 'GET',
+      url: 'https://api.zoom.us/v2/users/me',
+      id: 'id',
+      labels: ['email', 'display_name'],
+    },
+    notes:
+      'Create a user-managed general app and add every scope you request. Refresh tokens rotate. Connecting with a code must be enabled for the app.',
   },
   apiHosts: [host],
   batchPaths: [{ host, path: '/**/graphql' }],
@@ -57,12 +62,11 @@ export const zoom: Preset = {
     { host, path: '/v2/webhooks' },
     { host, path: '/v2/report/**/download_token' },
   ],
+  bodyChecks: ['graphql'],
   docs: [
     'https://developers.zoom.us/docs/integrations/oauth/',
     'https://developers.zoom.us/docs/integrations/oauth-scopes-granular/',
     'https://developers.zoom.us/docs/api/users/',
     'https://developers.zoom.us/docs/api/marketplace/',
   ],
-  notes:
-    'Create a user-managed general app and add every scope you request. Refresh tokens rotate. Connecting with a code must be enabled for the app.',
 }
