@@ -31,7 +31,7 @@ export interface Injector {
   /** What a call to this URL carries, without the secrets. */
   shownFor: (url: URL) => { in: CredentialPlace['in']; name: string; value: string } | undefined
   /** Adds the credential, and removes the caller's own parameters of that name. Other secrets that this makes. */
-  withValues: (values: CredentialValues) => { apply: (request: Sendable) => void; derived: Secret[] }
+  withValues: (values: CredentialValues) => { apply: (request: Sendable) => undefined; derived: Secret[] }
 }
 
 type Sendable = Pick<EgressRequest, 'url' | 'headers'>
@@ -69,7 +69,7 @@ export const injectorOf = memoizeByObject(({ inject }: AuthMethod): Injector => 
       const valueOf = (name: string) => values[name]?.reveal() ?? ''
       const rendered = new Map(places.map((place) => [place, new Secret(render(place.parts, valueOf))]))
       const textOf = (place: Place) => rendered.get(place)?.reveal() ?? ''
-      const apply = (request: Sendable) => {
+      const apply = (request: Sendable): undefined => {
         const { url } = request
         const inPath = pathPlace(url)
         const headers = firstOfEach(ofKind('header', url))

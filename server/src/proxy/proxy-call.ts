@@ -6,7 +6,6 @@ import type { CallingAgent } from '../agents/agent.ts'
 import type { Hold } from '../platform/limits/byte-budget.ts'
 import type { Config } from '../config/config.ts'
 import { endOfTick } from '../platform/event-loop/tick-batching.ts'
-import { createRedactor } from '../redaction/redactor.ts'
 import { admit } from './admit.ts'
 import type { AdmitNeeds, Admission } from './admit.ts'
 import type { HeaderNaming } from './answer-headers.ts'
@@ -85,7 +84,7 @@ async function whole(
   room: Hold,
 ): Promise<Envelope> {
   const maxBytes = needs.config.proxyAnswerBytes
-  const { response, credential, call } = await send(needs, first, flight, {
+  const { response, newRedactor, call } = await send(needs, first, flight, {
     limits: {
       maxBytes,
       takeRoom: (bytes) => {
@@ -102,7 +101,7 @@ async function whole(
     giveUp: () => undefined,
   })
   times.answeredAt = performance.now()
-  const redactor = createRedactor(credential.forms, credential.newestForms)
+  const redactor = newRedactor()
   const { envelope, bytes } = await wholeAnswer({ first, last: call }, response, redactor, maxBytes)
   flight.signal.throwIfAborted()
   if (!room.resize(heldBytesOf(envelope))) throw noRoomForAnswer(room)
@@ -121,13 +120,13 @@ async function stream(
   times: CallTimes,
   naming: HeaderNaming,
 ): Promise<StreamedAnswer> {
-  const { response, credential, call } = await send(needs, first, flight, {
+  const { response, newRedactor, call } = await send(needs, first, flight, {
     limits: { maxBytes: Infinity },
     exchange: (request) => first.route.upstream.streamed(request),
     giveUp: ({ body }) => body.destroy?.(),
   })
   times.answeredAt = performance.now()
-  const redactor = createRedactor(credential.forms, credential.newestForms)
+  const redactor = newRedactor()
   const idleMs = needs.config.proxyIdleSeconds * 1000
   return streamedAnswer({ first, last: call, flight, redactor, naming, idleMs }, response)
 }

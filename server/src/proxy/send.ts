@@ -6,7 +6,11 @@ import type { ErrorCode } from '@sallyport/protocol/errors'
 import type { CallLog } from '../call-log/call-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
+import type { Secret } from '../platform/secret.ts'
 import { createRedactor } from '../redaction/redactor.ts'
+import type { Redactor } from '../redaction/redactor.ts'
+import { formsWith } from '../redaction/secret-forms.ts'
+import type { SecretForms } from '../redaction/secret-forms.ts'
 import type { Call } from './call.ts'
 import type { Flight } from './flight.ts'
 import { redirected } from './redirect.ts'
@@ -26,7 +30,8 @@ interface Exchange<Response> {
 
 interface Sent<Response> {
   response: Response
-  credential: Credential
+  /** Finds the secrets that the request was sent with, and those of the requests before it. */
+  newRedactor: () => Redactor
   /** As it was sent last, after redirects. */
   call: Call
 }
@@ -41,6 +46,8 @@ export async function send<Response extends UpstreamHead>(
   { exchange, giveUp, limits: { maxBytes, takeRoom } }: Exchange<Response>,
 ): Promise<Sent<Response>> {
   const deadline = performance.now() + first.timeoutMs
+  /** Signatures of every request so far: an upstream may repeat an earlier one after a redirect. */
+  const signatures: Secret[] = []
   const request = (call: Call, credential: Credential): Promise<Response> => {
     signal.throwIfAborted()
     const wholeMs = Math.ceil(deadline - performance.now())
@@ -49,8 +56,15 @@ export async function send<Response extends UpstreamHead>(
     const { method, destination, body, firstByteMs } = call
     const limits = { wholeMs, firstByteMs, maxBytes, takeRoom }
     const sent: UpstreamRequest = { method, url: destination.url, headers: call.headers, body, signal, limits }
-    credential.apply(sent)
-    return exchange(sent)
+    const signing = credential.apply(sent)
+    if (!signing) return exchange(sent)
+    return signing.then((added) => {
+      signatures.push(...added)
+      return exchange(sent)
+    })
+  }
+  const sentWith = (response: Response, credential: Credential, call: Call): Sent<Response> => {
+    return { response, newRedactor: redactorsFor(credential, [...signatures]), call }
   }
   const credentialOf = ({ route }: Call, refused?: number): Credential | Promise<Credential> => {
     signal.throwIfAborted()
@@ -67,20 +81,31 @@ export async function send<Response extends UpstreamHead>(
       response.status === 401 && version !== undefined
         ? await unlessUnavailable(credentialOf(call, version), version)
         : undefined
-    if (!renewed) return { response, credential, call }
+    if (!renewed) return sentWith(response, credential, call)
     giveUp(response)
     await callLog.hop(call, 'token_renewed')
-    return { response: await request(call, renewed), credential: renewed, call }
+    return sentWith(await request(call, renewed), renewed, call)
   }
 
   let sent = await requestWithLiveToken(first)
   for (let hops = 0; first.followsRedirects && hops < maxRedirects; hops++) {
-    const next = redirected(sent.call, sent.response, createRedactor(sent.credential.forms), clock())
+    const next = redirected(sent.call, sent.response, sent.newRedactor(), clock())
     if (!next || !(await mayGoOn(callLog, next))) break
     giveUp(sent.response)
     sent = await requestWithLiveToken(next)
   }
   return sent
+}
+
+function redactorsFor({ forms, newestForms }: Credential, signatures: readonly Secret[]): () => Redactor {
+  if (signatures.length === 0) return () => createRedactor(forms, newestForms)
+  let known: { of: SecretForms; all: SecretForms } | undefined
+  const newest = () => {
+    const of = newestForms?.() ?? forms
+    if (known?.of !== of) known = { of, all: formsWith(of, signatures) }
+    return known.all
+  }
+  return () => createRedactor(forms, newest)
 }
 
 const endsRedirects: readonly ErrorCode[] = ['grant_exhausted', 'rate_limited', 'host_not_allowed']

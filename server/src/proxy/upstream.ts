@@ -2,6 +2,7 @@ import type { StreamedAnswer, WholeAnswer } from '../platform/egress/answers.ts'
 import type { EgressRequest } from '../platform/egress/egress.ts'
 import type { EgressLimits } from '../platform/egress/exchange.ts'
 import type { RateLimit } from '../platform/limits/rate-limits.ts'
+import type { Secret } from '../platform/secret.ts'
 import type { SecretForms } from '../redaction/secret-forms.ts'
 import type { Destination } from './destination.ts'
 import type { ProviderRules } from './policy.ts'
@@ -28,10 +29,16 @@ export interface Upstream {
   streamed: (request: UpstreamRequest) => Promise<StreamedResponse>
 }
 
+/** What a credential sees of a request. It may change the URL and the headers. */
+export type Sendable = Pick<UpstreamRequest, 'method' | 'url' | 'headers' | 'body'>
+
 /** What a request is sent with, and every form of the secrets that must not come back. */
 export interface Credential {
-  /** Adds itself to a request that the policy has judged already. What it adds is nowhere else. */
-  apply: (request: Pick<UpstreamRequest, 'url' | 'headers'>) => void
+  /**
+   * Adds itself to a request that the policy has judged already. What it adds is nowhere else. Returns secrets that are
+   * valid for this request alone, such as a signature, if there are any.
+   */
+  apply: (request: Sendable) => undefined | Promise<readonly Secret[]>
   forms: SecretForms
   /** The same of the newest credential of the account, if it was renewed while the call was in flight. */
   newestForms?: () => SecretForms

@@ -10,6 +10,7 @@ import { partsOf } from './secret-parts.ts'
 import type { DecodingScope } from './unescape.ts'
 
 export interface SecretForms extends DecodingScope {
+  readonly secrets: readonly Secret[]
   /** Undefined if there is nothing to search for. */
   readonly search: BlockSearch | undefined
   readonly longestPattern: number
@@ -43,6 +44,7 @@ export function compileSecrets(secrets: readonly Secret[]): SecretForms {
   const isUsual = patternBytes.every((isIn, byte) => isIn === 0 || usualBytes[byte] === 1)
   const longestPattern = patterns.reduce((most, { first, last }) => Math.max(most, last - first), 0)
   return {
+    secrets,
     search: patterns.length === 0 ? undefined : compileSearch(patterns),
     longestPattern,
     reach: longestPattern + sharedCharacters,
@@ -51,6 +53,11 @@ export function compileSecrets(secrets: readonly Secret[]): SecretForms {
     held: isUsual ? usualBytes : anyByte,
     wanted: wantedBytes(patternBytes),
   }
+}
+
+/** With secrets that are valid for one request. */
+export function formsWith({ secrets }: SecretForms, more: readonly Secret[]): SecretForms {
+  return compileSecrets([...secrets, ...more])
 }
 
 function bytesOf(patterns: readonly Pattern[]): Uint8Array {
