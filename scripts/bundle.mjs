@@ -30,6 +30,8 @@ const { outputFiles, metafile } = await build({
   target: 'node24',
   banner: { js: commonJs },
   external: absent,
+  // Its CommonJS build needs all of @smithy/core: ten times as much.
+  alias: { '@smithy/signature-v4': join(root, 'node_modules/@smithy/signature-v4/dist-es/index.js') },
   define: { bundledAgentGuide: JSON.stringify(readFileSync(join(root, 'SKILL.md'), 'utf8')) },
   logLevel: 'warning',
 })
