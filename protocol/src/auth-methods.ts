@@ -78,13 +78,15 @@ export const AuthMethods = Type.Array(AuthMethod, { minItems: 1, maxItems: 10 })
 /** How a member is entered: on one line, or pasted or uploaded as a file with line breaks. */
 export const memberFormats = ['text', 'pem', 'json'] as const
 
-const FormMember = {
+const FormMember = Type.Object({
   name: Type.String(),
   label: Nullable(Type.String()),
   secret: Type.Boolean(),
   optional: Type.Boolean(),
   format: Type.Enum(memberFormats, { description: 'pem and json are files: they may have line breaks' }),
-}
+  pattern: Nullable(Type.String()),
+  host: Nullable(Type.String()),
+})
 
 /** What a person has to enter. */
 export const AuthMethodForm = Type.Object({
@@ -92,14 +94,18 @@ export const AuthMethodForm = Type.Object({
   name: Type.String({ description: 'The value for "auth_method"' }),
   label: Nullable(Type.String()),
   help: Nullable(Type.String()),
-  members: Type.Array(Type.Object(FormMember), { description: 'Of "credential". Empty for oauth2' }),
+  members: Type.Array(FormMember, { description: 'Of "credential". Empty for oauth2' }),
+  checks: Type.Enum(['account', 'validity', 'nothing'], {
+    description:
+      'What the provider is asked about a credential: whose it is, only whether it is valid, or nothing. ' +
+      'Unless it is asked whose it is, replacing it ends the grants of the connection',
+  }),
 })
 export type AuthMethodForm = Static<typeof AuthMethodForm>
 
 /** The same with where its credential goes. */
 export const AuthMethodDetails = Type.Object({
   ...AuthMethodForm.properties,
-  members: Type.Array(Type.Object({ ...FormMember, pattern: Nullable(Type.String()), host: Nullable(Type.String()) })),
   inject: Type.Array(
     Type.Object({
       in: Type.Enum(['header', 'query', 'path']),

@@ -28,7 +28,9 @@ export const Connection = Type.Object({
 })
 export type Connection = Static<typeof Connection>
 
-export const ListConnectionsQuery = ListQuery('con', connectionStatuses)
+const UserId = Type.Optional(Text({ maxLength: 100, description: 'Admin only: whose account it is' }))
+
+export const ListConnectionsQuery = Strict({ ...ListQuery('con', connectionStatuses).properties, user_id: UserId })
 export type ListConnectionsQuery = Static<typeof ListConnectionsQuery>
 export const ConnectionPage = Page('connections', Connection)
 export type ConnectionPage = Static<typeof ConnectionPage>
@@ -37,7 +39,6 @@ const Credential = Dictionary(Type.String({ maxLength: 20_000 }), {
   maxProperties: 20,
   description: "The members of the provider's auth_method, each a string. Never shown again",
 })
-const UserId = Type.Optional(Text({ maxLength: 100, description: 'Admin only: whose account it is' }))
 
 export const CreateConnectionBody = Strict({
   provider_slug: Text({ minLength: 1, maxLength: 100 }),

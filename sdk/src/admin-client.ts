@@ -52,6 +52,11 @@ export interface AdminClient {
     delete: (providerId: string, options?: Options) => Promise<wire.ProviderDetails>
   }
   connections: {
+    /** The connections of the user that `user_id` names. */
+    list: (
+      query: wire.ListConnectionsQuery & { user_id: string },
+      options?: Options,
+    ) => Listing<wire.ConnectionPage, wire.Connection>
     /** Connects an account for the user that `user_id` names. */
     create: (body: wire.CreateConnectionBody, options?: Options) => Promise<wire.Connection>
     replaceCredential: (
@@ -108,6 +113,8 @@ export function createAdminClient(given: AdminClientOptions): AdminClient {
       delete: (id, options) => transport.json({ method: 'DELETE', path: `/v4/providers/${segment(id)}` }, options),
     },
     connections: {
+      list: (query, options) =>
+        listing<wire.ConnectionPage, 'connections'>(transport, '/v4/connections', 'connections', query, options),
       create: (body, options) => post('/v4/connections', body, options),
       replaceCredential: (id, body, options) =>
         transport.json({ method: 'PUT', path: `/v4/connections/${segment(id)}/credential`, body }, options),

@@ -23,6 +23,7 @@ export async function errorIn(response: Response): Promise<SallyportError> {
     field: textIn(error.field),
     retryAfterSeconds,
     accessRequest: isWanted(error.access_request) ? error.access_request : undefined,
+    upstreamStatus: Number.isInteger(error.upstream_status) ? error.upstream_status : undefined,
   })
 }
 

@@ -28,6 +28,7 @@ export interface ErrorFacts {
   field?: string | undefined
   retryAfterSeconds?: number | undefined
   accessRequest?: WantedAccess | undefined
+  upstreamStatus?: number | undefined
   cause?: unknown
 }
 
@@ -50,6 +51,8 @@ export class SallyportError extends Error {
   readonly retryAfterSeconds: number | undefined
   /** The access that a refused call needs. Pass it to `requestAccess`. */
   readonly accessRequest: WantedAccess | undefined
+  /** For a refused credential: the status that the provider answered with. */
+  readonly upstreamStatus: number | undefined
 
   constructor(code: SallyportError['code'], message: string, facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? {} : { cause: facts.cause })
@@ -61,6 +64,7 @@ export class SallyportError extends Error {
     this.field = facts.field
     this.retryAfterSeconds = facts.retryAfterSeconds
     this.accessRequest = facts.accessRequest
+    this.upstreamStatus = facts.upstreamStatus
   }
 }
 

@@ -41,15 +41,21 @@ test('a list whose cursor loops, or that is not a list, is an unexpected respons
 })
 
 test('malformed members of an error are ignored', async () => {
-  const wrong = { retryable: 'yes', request_id: {}, field: 7, access_request: { provider: 'acme', hosts: 'all' } }
+  const wrong = {
+    retryable: 'yes',
+    request_id: {},
+    field: 7,
+    access_request: { provider: 'acme', hosts: 'all' },
+    upstream_status: '401',
+  }
   const body = { error: { code: 'method_not_allowed', message: 'no', ...wrong } }
   const { agent } = agentOf(async () => Response.json(body, { status: 403 }))
   const error = await agent.me().catch((reason: unknown) => reason as SallyportError)
   assert.ok(error instanceof SallyportError)
-  const { code, retryable, requestId, field, accessRequest } = error
+  const { code, retryable, requestId, field, accessRequest, upstreamStatus } = error
   assert.deepEqual(
-    [code, retryable, requestId, field, accessRequest],
-    ['method_not_allowed', false, undefined, undefined, undefined],
+    [code, retryable, requestId, field, accessRequest, upstreamStatus],
+    ['method_not_allowed', false, undefined, undefined, undefined, undefined],
   )
 })
 

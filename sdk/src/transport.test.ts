@@ -69,13 +69,14 @@ test('a base URL may have a path and a trailing slash', async (t) => {
 
 test("an error has all members of the service's error", async (t) => {
   const wanted = { provider: 'acme', hosts: ['a'], methods: ['GET'] }
-  const more = { field: 'url', access_request: wanted }
+  const more = { field: 'url', access_request: wanted, upstream_status: 401 }
   const { transport } = await serve(t, refusal('host_not_allowed', 403, more))
   const error = await failure(transport().json(get))
-  const { name, code, message, status, retryable, requestId, field, retryAfterSeconds, accessRequest } = error
+  const { name, code, message, status, retryable, requestId, field, retryAfterSeconds, accessRequest, upstreamStatus } =
+    error
   assert.deepEqual([name, code, message, status], ['SallyportError', 'host_not_allowed', 'no', 403])
   assert.deepEqual([retryable, requestId, field, retryAfterSeconds], [false, 'req_1', 'url', undefined])
-  assert.deepEqual(accessRequest, wanted)
+  assert.deepEqual([accessRequest, upstreamStatus], [wanted, 401])
 })
 
 test("a response that is not the service's is unexpected, whatever its status", async (t) => {

@@ -73,7 +73,7 @@ onBothDatabases('connections', (engine) => {
     const found = await get('?status=needs_reauth')
     assert.deepEqual(idsIn(found), [ids[1], ids[2]])
     assert.ok((found.body.connections as { status: string }[]).every(({ status }) => status === 'needs_reauth'))
-    for (const query of ['?limit=0', '?status=gone', '?user_id=x']) {
+    for (const query of ['?limit=0', '?status=gone', '?owner=x']) {
       assert.equal((await get(query)).status, 400, query)
     }
   })
@@ -94,7 +94,12 @@ onBothDatabases('connections', (engine) => {
       assert.equal((await call(method, path, { token: bob.token })).body.error.code, 'not_found', path)
     }
     const agent = await registerAgent()
-    for (const [method, path] of [...calls.slice(0, 2), ['GET', '/v4/connections'] as const]) {
+    const ofUser = `/v4/connections?user_id=${test.user.userId}`
+    assert.equal((await call('GET', ofUser, { token: bob.token })).body.error.code, 'forbidden')
+    assert.deepEqual(idsIn(await call('GET', ofUser, { token: adminToken })), [id])
+    assert.equal((await call('GET', '/v4/connections', { token: adminToken })).body.error.field, 'user_id')
+    assert.equal((await call('GET', ofUser, { token: agent.token })).body.error.code, 'forbidden')
+    for (const [method, path] of calls.slice(0, 2)) {
       assert.equal((await call(method, path)).status, 401)
       for (const token of [adminToken, agent.token]) {
         assert.equal((await call(method, path, { token })).body.error.code, 'forbidden', path)

@@ -39,17 +39,18 @@ export function connectionRoutes(http: Http, needs: ConnectionRouteNeeds): void 
   http.get(
     '/v4/connections',
     {
-      config: { allow: ['user', 'device'] },
+      config: { allow: ['user', 'device', 'admin'] },
       schema: {
         tags,
         summary: 'List your connections, without their tokens',
+        description: 'An administrator names the user with `user_id`.',
         querystring: ListConnectionsQuery,
         response: { 200: ConnectionPage },
       },
     },
     async (request) => {
-      const { user } = actingPerson(request)
-      const page = await connections.listOfUser(database.queries, user.userId, pageRequest(request.query), clock())
+      const userId = userIdOf(request, request.query.user_id)
+      const page = await connections.listOfUser(database.queries, userId, pageRequest(request.query), clock())
       const ids = page.records.map(({ providerId }) => providerId)
       const names = await providers.namesOf(database.queries, ids)
       const now = clock()
@@ -154,9 +155,9 @@ function userIdOf(request: FastifyRequest, given: string | undefined): string {
     if (given !== undefined) return given
     throw new ServiceError('missing_field', { field: 'user_id', message: '"user_id" is missing. Add it.' })
   }
-  const { userId } = actingUser(request).user
+  const { userId } = actingPerson(request).user
   if (given === undefined || given === userId) return userId
-  throw new ServiceError('forbidden', { field: 'user_id', message: 'Only an administrator can connect for others.' })
+  throw new ServiceError('forbidden', { field: 'user_id', message: 'Only an administrator can do this for others.' })
 }
 
 function connectionView(connection: Connection, provider: ProviderName | undefined, now: Date): ConnectionView {

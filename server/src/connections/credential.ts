@@ -2,19 +2,16 @@
  * What a person enters to connect an account. Every secret is long enough to be found in answers, and neither errors
  * nor the log ever have a value.
  */
+import { maxFileLength, maxMemberLength, minSecretLength, parsePattern } from '@sallyport/protocol/credential-members'
 import { ServiceError } from '../platform/errors.ts'
-import { minRedactable, Secret } from '../platform/secret.ts'
+import { Secret } from '../platform/secret.ts'
 import { readApiHost } from '../providers/api-hosts.ts'
 import { authKindOf } from '../providers/auth-kinds/auth-kind.ts'
 import type { FormMethod } from '../providers/auth-kinds/auth-kind.ts'
 import { hostMember } from '../providers/auth-method.ts'
 import type { AuthMethod, CredentialMember } from '../providers/auth-method.ts'
-import { parsePattern } from '../providers/character-pattern.ts'
 import type { CredentialValues } from '../providers/injector.ts'
 import { parseTemplate, render } from '../providers/template.ts'
-
-const maxLength = 4096
-const maxFileLength = 16_384
 
 /** Trimmed, complete, and nothing besides. */
 export function readCredential(method: FormMethod, given: Readonly<Record<string, string>>): CredentialValues {
@@ -42,7 +39,7 @@ function textOf(method: FormMethod, member: CredentialMember, given: Readonly<Re
     throw new ServiceError('missing_field', { field, message: `"${field}" is missing. Add it.` })
   }
   const entered = (given[name] ?? '').trim()
-  const longest = isFile ? maxFileLength : maxLength
+  const longest = isFile ? maxFileLength : maxMemberLength
   if (entered.length > longest) throw invalid(name, `is longer than ${longest} characters`)
   if (!isFile && /\p{Cc}/u.test(entered)) throw invalid(name, 'contains a control character or a line break')
   if (entered === '') {
@@ -50,8 +47,8 @@ function textOf(method: FormMethod, member: CredentialMember, given: Readonly<Re
     throw invalid(name, 'must not be empty')
   }
   const text = normalize?.(name, entered) ?? entered
-  if (secret && !isFile && text.length < minRedactable) {
-    const why = `is shorter than ${minRedactable} characters, so it could be guessed and not be redacted`
+  if (secret && !isFile && text.length < minSecretLength) {
+    const why = `is shorter than ${minSecretLength} characters, so it could be guessed and not be redacted`
     throw invalid(name, `${why}. Create an app password or a longer key`)
   }
   const wrong = assertMember(name, text)

@@ -1,7 +1,7 @@
 import type { AuthMethodDetails } from '@sallyport/protocol/auth-methods'
 
 /** A way in which a provider's API can be authenticated. Checked, and the same for the life of the provider. */
-export type AuthMethod = AuthMethodDetails
+export type AuthMethod = Omit<AuthMethodDetails, 'checks'>
 
 export type CredentialMember = AuthMethod['members'][number]
 /** Where a credential goes in a call. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parsePattern } from '@sallyport/protocol/credential-members'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { acme, client, startProviderTest } from '../../testkit/providers.ts'
-import { parsePattern } from './character-pattern.ts'
 import { membersIn, parseTemplate, render, renderRedacted } from './template.ts'
 
 const inject = [{ in: 'header', name: 'x-api-key', template: '{api_key}' }]
@@ -19,7 +19,7 @@ onBothDatabases('ways of authentication', (engine) => {
       ['active', null, null, null, 'keys'],
     )
     assert.deepEqual(body.auth_methods[0], {
-      ...{ kind: 'api_key', name: 'api_key', label: null, help: null, check: null },
+      ...{ kind: 'api_key', name: 'api_key', label: null, help: null, check: null, checks: 'nothing' },
       members: [
         ...[{ name: 'api_key', label: null, secret: true, optional: false, format: 'text', pattern: null, host: null }],
       ],
@@ -68,6 +68,36 @@ onBothDatabases('ways of authentication', (engine) => {
       assert.deepEqual([status, body.error.code], [409, 'conflict'])
       assert.match(body.error.message, /POST \/v4\/connections/)
     }
+  })
+
+  test('a person sees what to enter, and what the provider is asked about it', async (t) => {
+    const { create, call } = await startProviderTest(t, engine)
+    const check = { url: 'https://api.keys.example/me' }
+    const subdomain = { name: 'subdomain', host: '{subdomain}.tenants.example' }
+    const auth_methods = [
+      apiKey,
+      { ...apiKey, name: 'checked', check },
+      {
+        kind: 'basic',
+        members: [subdomain],
+        check: { url: 'https://{subdomain}.tenants.example/me', account: { id: 'id' } },
+      },
+      { kind: 'client_credentials' },
+    ]
+    const { status, text } = await create({ ...keys, token_url: 'https://api.keys.example/token', auth_methods })
+    assert.equal(status, 201, text)
+    const { body } = await call('GET', '/v4/providers')
+    const [, , basic, ...others] = body.providers[0].auth_methods
+    assert.deepEqual(
+      body.providers[0].auth_methods.map(({ checks }: { checks: string }) => checks),
+      ['nothing', 'validity', 'account', 'account'],
+    )
+    assert.deepEqual(basic.members[0], {
+      ...{ name: 'subdomain', label: null, secret: false, optional: false, format: 'text' },
+      ...{ pattern: '[a-z0-9-]{1,63}', host: '{subdomain}.tenants.example' },
+    })
+    assert.equal(others.length, 1)
+    assert.ok(!('inject' in basic) && !('check' in basic))
   })
 
   test('an agent cannot propose ways of authentication', async (t) => {

@@ -27,7 +27,7 @@ onBothDatabases('an admin creates a provider', (engine) => {
       scopes: ['read', 'write'],
       api_hosts: ['login.acme.example'],
       device_flow: false,
-      auth_methods: [oauth2Method],
+      auth_methods: [{ ...oauth2Method, checks: 'account' }],
       verified: true,
       status: 'active',
       source: 'admin',

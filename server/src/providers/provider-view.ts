@@ -1,6 +1,7 @@
 import type { AuthMethodForm } from '@sallyport/protocol/auth-methods'
 import type { Provider as PublicView, ProviderDetails } from '@sallyport/protocol/providers'
-import type { AuthMethod, CredentialMember } from './auth-method.ts'
+import { checksOf } from './auth-kinds/auth-kind.ts'
+import type { AuthMethod } from './auth-method.ts'
 import { hasDeviceFlow, isVerified, redirectUri } from './provider.ts'
 import type { Provider } from './provider.ts'
 
@@ -20,12 +21,9 @@ export function publicView(provider: Provider): PublicView {
 }
 
 /** What people need to know to fill in a form. */
-function formOf({ kind, name, label, help, members }: AuthMethod): AuthMethodForm {
-  return { kind, name, label, help, members: members.map(formMember) }
-}
-
-function formMember({ name, label, secret, optional, format }: CredentialMember): AuthMethodForm['members'][number] {
-  return { name, label, secret, optional, format }
+function formOf(method: AuthMethod): AuthMethodForm {
+  const { kind, name, label, help, members } = method
+  return { kind, name, label, help, members, checks: checksOf(method) }
 }
 
 /** For an admin, and for the agent that proposed it. */
@@ -33,7 +31,7 @@ export function detailsView(provider: Provider, baseUrl: URL): ProviderDetails {
   const { metadata } = provider
   return {
     ...publicView(provider),
-    auth_methods: provider.authMethods,
+    auth_methods: provider.authMethods.map((method) => ({ ...method, checks: checksOf(method) })),
     source: provider.source,
     preset: provider.preset,
     proposed_by: provider.proposedBy,

@@ -1,3 +1,4 @@
+import type { AuthMethodForm } from '@sallyport/protocol/auth-methods'
 import type { AuthMethod, CredentialMember, CredentialPlace } from '../auth-method.ts'
 import { apiKey } from './api-key.ts'
 import { basic } from './basic.ts'
@@ -47,4 +48,10 @@ export function isMintedMethod(method: AuthMethod): boolean {
 export function mintingOf(method: AuthMethod, values: CredentialValues): Minting | undefined {
   const minting = isFormMethod(method) ? authKindOf(method.kind).minting : undefined
   return minting?.isFor?.(values) === false ? undefined : minting
+}
+
+/** What the provider can say about a credential when it is entered. A client for which tokens are issued is an account. */
+export function checksOf(method: AuthMethod): AuthMethodForm['checks'] {
+  if (method.check?.account || !isFormMethod(method) || isMintedMethod(method)) return 'account'
+  return method.check ? 'validity' : 'nothing'
 }

@@ -1,3 +1,11 @@
+/** The rules for what a person enters, for the service and for its form. */
+
+/** A shorter secret could be guessed, and could not be redacted. */
+export const minSecretLength = 16
+export const maxMemberLength = 4096
+/** Of a member whose format is a file's. */
+export const maxFileLength = 16_384
+
 /**
  * The pattern of a member: one set of characters and how many of them, such as `[a-z0-9-]{1,63}`. No regular
  * expression, so it takes linear time whatever it says.
