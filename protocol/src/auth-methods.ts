@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { DisplayName, Nullable, Prose, Strict, Text } from './schema.ts'
+import { Dictionary, DisplayName, Nullable, Prose, Strict, Text } from './schema.ts'
 
 export const authMethodKinds = ['oauth2', 'api_key', 'basic', 'client_credentials'] as const
 export type AuthMethodKind = (typeof authMethodKinds)[number]
@@ -47,8 +47,14 @@ const CredentialPlace = Strict({
   ),
 })
 
+const CheckHeaders = Dictionary(Text({ minLength: 1, maxLength: 200 }), {
+  maxProperties: 5,
+  description: 'That the API insists on, such as a version',
+})
+
 const CredentialCheck = Strict({
   url: Text({ minLength: 1, maxLength: 2000, description: 'Answers a GET with 2xx if the credential is accepted' }),
+  headers: Type.Optional(CheckHeaders),
   account: Type.Optional(
     Strict({
       id: Text({ minLength: 1, maxLength: 200, description: 'Where the JSON answer names the account: user.id' }),
@@ -118,6 +124,7 @@ export const AuthMethodDetails = Type.Object({
   check: Nullable(
     Type.Object({
       url: Type.String(),
+      headers: Type.Optional(CheckHeaders),
       account: Nullable(Type.Object({ id: Type.String(), labels: Type.Array(Type.String()) })),
     }),
   ),

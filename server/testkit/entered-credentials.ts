@@ -22,7 +22,11 @@ const accounts: Record<string, string> = { [adasKey]: 'ada', [adasNewKey]: 'ada'
 export const apiKeyMethod = (host: string) => ({
   kind: 'api_key',
   inject: [{ in: 'header', name: 'x-api-key', template: '{api_key}' }],
-  check: { url: `https://${host}/me`, account: { id: 'id', labels: ['login'] } },
+  check: {
+    url: `https://${host}/me`,
+    headers: { 'Keys-Version': '2026-11-18' },
+    account: { id: 'id', labels: ['login'] },
+  },
 })
 
 export interface EnteredTest extends TestService {

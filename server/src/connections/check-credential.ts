@@ -43,10 +43,7 @@ export async function checkCredential(
   const request: EgressRequest = {
     url: injectorOf(method).placed(checkUrl(method.check, values)),
     method: 'GET',
-    headers: [
-      ['accept', 'application/json'],
-      ['accept-encoding', acceptedEncodings],
-    ],
+    headers: [...headersOf(method.check), ['accept-encoding', acceptedEncodings]],
     body: undefined,
     suppliedBy: whoShaped(provider, method),
     limits: { wholeMs, firstByteMs: wholeMs, maxBytes },
@@ -69,6 +66,12 @@ export async function checkCredential(
   const tenant = hostOf(method, values)
   // Every tenant has an account 1.
   return { id: tenant === null ? found.id : `${tenant}/${found.id}`, label }
+}
+
+function headersOf({ headers }: CredentialCheck): [name: string, value: string][] {
+  const given = Object.entries(headers ?? {})
+  const saysType = given.some(([name]) => name.toLowerCase() === 'accept')
+  return saysType ? given : [['accept', 'application/json'], ...given]
 }
 
 function checkUrl({ url }: CredentialCheck, values: CredentialValues): URL {

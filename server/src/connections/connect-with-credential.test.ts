@@ -15,8 +15,10 @@ onBothDatabases('connecting with a credential', (engine) => {
       ['keys', 'api_key', 'ada', 'active', false, null],
     )
     assert.deepEqual(
-      upstream.received.map(({ method, path, headers }) => [method, path, headers['x-api-key']]),
-      [['GET', '/me', adasKey]],
+      upstream.received.map(({ method, path, headers }) => [
+        ...[method, path, headers['x-api-key'], headers['keys-version'], headers.accept],
+      ]),
+      [['GET', '/me', adasKey, '2026-11-18', 'application/json']],
     )
     const { proxy } = await grantOn(body.connection_id)
     const answer = await proxy({ headers: { X_API_Key: 'my own' } })

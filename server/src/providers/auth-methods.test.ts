@@ -110,6 +110,7 @@ onBothDatabases('ways of authentication', (engine) => {
     const { create } = await startProviderTest(t, engine)
     const place = (changes: object) => ({ ...apiKey, inject: [{ ...inject[0], ...changes }] })
     const member = (one: object) => ({ ...apiKey, members: [{ name: 'api_key' }, one] })
+    const checkWith = (headers: object) => ({ ...apiKey, check: { url: 'https://api.keys.example/me', headers } })
     const cases: [method: object, field: string][] = [
       [{ kind: 'mtls' }, 'kind'],
       [{ kind: 'api_key' }, 'inject'],
@@ -148,6 +149,9 @@ onBothDatabases('ways of authentication', (engine) => {
       [{ ...apiKey, check: { url: 'https://evil.example/me' } }, 'check.url'],
       [{ ...apiKey, check: { url: 'https://api.keys.example/me?key={api_key}' } }, 'check.url'],
       [{ ...apiKey, check: { url: 'https://api.keys.example/me', account: { id: 'a[0]' } } }, 'check.account'],
+      [checkWith({ Authorization: 'Bearer x' }), 'check.headers.Authorization'],
+      [checkWith({ 'content-length': '0' }), 'check.headers.content-length'],
+      [checkWith({ 'api-version': '1\r\nhost: evil.example' }), 'check.headers.api-version'],
       [
         {
           ...member({ name: 'tenant', host: '{tenant}.tenants.example' }),

@@ -147,7 +147,7 @@ function readPlaceName(where: CredentialPlace['in'], name: string, field: string
 }
 
 function readCheck(
-  { url, account }: NonNullable<GivenMethod['check']>,
+  { url, headers, account }: NonNullable<GivenMethod['check']>,
   members: ReadonlyMap<string, CredentialMember>,
   apiHosts: readonly string[],
   field: string,
@@ -169,7 +169,19 @@ function readCheck(
   if (paths?.some((path) => !/^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/.test(path))) {
     throw invalid(`${field}.account`, 'Write names of members separated by dots, such as user.id.')
   }
-  return { url, account: account ? { id: account.id, labels: account.labels ?? [] } : null }
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    if (isCheckHeader(name) && /^[\x20-\x7e]+$/.test(value)) continue
+    throw invalid(`${field}.headers.${name.slice(0, 100)}`, 'The check cannot send this header. Omit it.')
+  }
+  return {
+    ...{ url, ...(headers && { headers }) },
+    account: account ? { id: account.id, labels: account.labels ?? [] } : null,
+  }
+}
+
+/** What an API may insist on. Not what frames the request, and nothing that carries a credential. */
+function isCheckHeader(name: string): boolean {
+  return /^(?:accept|user-agent|(?:[a-z0-9]+-)*version)$/i.test(name)
 }
 
 function assertKnown(parts: readonly TemplatePart[], members: ReadonlyMap<string, unknown>, field: string): void {
