@@ -39,6 +39,8 @@ export const credentialCalls: Record<string, { refused: string[]; harmless: stri
   },
   github: {
     refused: [
+      'POST https://github.com/o/r.git/info/lfs/objects/batch',
+      'POST https://github.com/login/oauth/access_token',
       'POST https://api.github.com/user/keys',
       'POST https://api.github.com/user/emails',
       'POST https://api.github.com/repos/o/r/keys',
@@ -53,6 +55,8 @@ export const credentialCalls: Record<string, { refused: string[]; harmless: stri
     ],
     harmless: [
       'GET https://api.github.com/user',
+      'GET https://github.com/o/r.git/info/refs',
+      'POST https://github.com/o/r.git/git-receive-pack',
       'GET https://api.github.com/user/emails',
       'GET https://api.github.com/repos/o/r/issues',
       'GET https://api.github.com/repos/o/r/hooks',
@@ -74,7 +78,11 @@ export const credentialCalls: Record<string, { refused: string[]; harmless: stri
       'POST https://gitlab.com/api/v4/user/runners',
       'POST https://gitlab.com/api/graphql',
     ],
-    harmless: ['GET https://gitlab.com/api/v4/user', 'POST https://gitlab.com/api/v4/projects/group%2Fproject/issues'],
+    harmless: [
+      'GET https://gitlab.com/api/v4/user',
+      'POST https://gitlab.com/api/v4/projects/group%2Fproject/issues',
+      'POST https://gitlab.com/group/subgroup/project.git/git-upload-pack',
+    ],
   },
   google: {
     refused: [

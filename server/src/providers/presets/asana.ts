@@ -6,7 +6,19 @@ const host = 'app.asana.com'
 export const asana: Preset = {
   id: 'asana',
   name: 'Asana',
-  authMethods: [{ kind: 'oauth2' }],
+  authMethods: [
+    { kind: 'oauth2' },
+    {
+      kind: 'api_key',
+      label: 'Personal access token',
+      help: 'Create a personal access token in the developer console: app.asana.com/0/my-apps.',
+      inject: [{ in: 'header', name: 'authorization', template: 'Bearer {api_key}' }],
+      check: {
+        url: 'https://app.asana.com/api/1.0/users/me',
+        account: { id: 'data.gid', labels: ['data.email', 'data.name'] },
+      },
+    },
+  ],
   oauth: {
     issuerUrl: 'https://app.asana.com/api/1.0',
     discoveryUrl: 'https://app.asana.com/api/1.0/.well-known/openid-configuration',
@@ -43,6 +55,7 @@ export const asana: Preset = {
   bodyChecks: ['batch'],
   docs: [
     'https://developers.asana.com/docs/oauth',
+    'https://developers.asana.com/docs/personal-access-token',
     'https://developers.asana.com/docs/oauth-scopes',
     'https://developers.asana.com/docs/openid-connect',
     'https://developers.asana.com/reference/createbatchrequest',

@@ -6,7 +6,20 @@ const host = 'discord.com'
 export const discord: Preset = {
   id: 'discord',
   name: 'Discord',
-  authMethods: [{ kind: 'oauth2' }],
+  authMethods: [
+    { kind: 'oauth2' },
+    {
+      kind: 'api_key',
+      label: 'Bot token',
+      help: 'Open your application in the Discord developer portal, and reset the token on its page "Bot" to see it.',
+      inject: [{ in: 'header', name: 'authorization', template: 'Bot {api_key}' }],
+      check: {
+        url: 'https://discord.com/api/v10/users/@me',
+        headers: { 'user-agent': 'DiscordBot (https://discord.com, 1)' },
+        account: { id: 'id', labels: ['username'] },
+      },
+    },
+  ],
   oauth: {
     issuerUrl: 'https://discord.com',
     discoveryUrl: 'https://discord.com/.well-known/oauth-authorization-server',

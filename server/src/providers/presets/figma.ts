@@ -6,7 +6,16 @@ const host = 'api.figma.com'
 export const figma: Preset = {
   id: 'figma',
   name: 'Figma',
-  authMethods: [{ kind: 'oauth2' }],
+  authMethods: [
+    { kind: 'oauth2' },
+    {
+      kind: 'api_key',
+      label: 'Personal access token',
+      help: 'In Figma, open Settings > Security > Personal access tokens. Include the scope current_user:read.',
+      inject: [{ in: 'header', name: 'x-figma-token', template: '{api_key}' }],
+      check: { url: 'https://api.figma.com/v1/me', account: { id: 'id', labels: ['email', 'handle'] } },
+    },
+  ],
   oauth: {
     issuerUrl: 'https://www.figma.com',
     authorizationUrl: 'https://www.figma.com/oauth',
@@ -38,6 +47,7 @@ export const figma: Preset = {
   bodyChecks: [],
   docs: [
     'https://developers.figma.com/docs/rest-api/authentication',
+    'https://developers.figma.com/docs/rest-api/personal-access-tokens/',
     'https://developers.figma.com/docs/rest-api/oauth-apps/',
     'https://developers.figma.com/docs/rest-api/scopes/',
     'https://developers.figma.com/docs/rest-api/users-endpoints/',

@@ -21,6 +21,8 @@ const workflowSettings = ['actions', 'codespaces', 'dependabot'].flatMap((kind) 
   `${kind}/variables`,
 ])
 
+const apiHosts = ['api.github.com', 'uploads.github.com']
+
 function below(places: string[], path: string, methods?: readonly string[]): ApiPath[] {
   return places.map((place) => ({ host: 'api.github.com', path: `${place}/${path}`, ...(methods && { methods }) }))
 }
@@ -28,7 +30,24 @@ function below(places: string[], path: string, methods?: readonly string[]): Api
 export const github: Preset = {
   id: 'github',
   name: 'GitHub',
-  authMethods: [{ kind: 'oauth2' }],
+  authMethods: [
+    { kind: 'oauth2' },
+    {
+      kind: 'api_key',
+      label: 'Personal access token',
+      help: 'On GitHub, open Settings > Developer settings > Personal access tokens, and create a fine-grained token for the repositories that agents may use.',
+      inject: [
+        { in: 'header', name: 'authorization', template: 'Bearer {api_key}', hosts: apiHosts },
+        {
+          ...{ in: 'header', name: 'authorization', template: 'Basic {base64(x-access-token:{api_key})}' },
+          hosts: ['github.com'],
+          paths: ['/*/*/info/refs', '/*/*/git-upload-pack', '/*/*/git-receive-pack'],
+        },
+      ],
+      check: { url: 'https://api.github.com/user', account: { id: 'id', labels: ['login'] } },
+      env: ['GH_TOKEN', 'GITHUB_TOKEN'],
+    },
+  ],
   oauth: {
     issuerUrl: 'https://github.com/login/oauth',
     discoveryUrl: 'https://github.com/.well-known/oauth-authorization-server/login/oauth',
@@ -43,12 +62,18 @@ export const github: Preset = {
     notes:
       'Create an OAuth app; its tokens have no expiry and no refresh token. Turn on "Enable Device Flow" in the app if users should be able to connect with a code.',
   },
-  apiHosts: ['api.github.com', 'uploads.github.com'],
+  // github.com is for Git over https.
+  apiHosts: [...apiHosts, 'github.com'],
   batchPaths: [
     { host: 'api.github.com', path: '/graphql' },
     { host: 'api.github.com', path: '/api/graphql' },
   ],
   credentialPaths: [
+    { host: 'github.com', path: '/login' },
+    { host: 'github.com', path: '/settings' },
+    { host: 'github.com', path: '/sessions' },
+    // Git LFS: the answer has URLs and headers that give access to the files.
+    { host: 'github.com', path: '/*/*/info/lfs' },
     { host: 'api.github.com', path: '/user/keys' },
     { host: 'api.github.com', path: '/user/gpg_keys' },
     { host: 'api.github.com', path: '/user/ssh_signing_keys' },
@@ -139,6 +164,7 @@ export const github: Preset = {
   docs: [
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps',
+    'https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/managing-your-personal-access-tokens',
     'https://docs.github.com/en/rest/users/users',
     'https://docs.github.com/en/rest/deploy-keys/deploy-keys',
     'https://docs.github.com/en/rest/repos/webhooks',

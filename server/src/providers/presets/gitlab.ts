@@ -13,10 +13,31 @@ function ofProjectsAndGroups(path: string, methods?: readonly string[]): ApiPath
   }))
 }
 
+/** A project is in a group, which may be in a group. */
+const gitPaths = ['/*/*', '/*/*/*', '/*/*/*/*', '/*/*/*/*/*'].flatMap((project) =>
+  ['info/refs', 'git-upload-pack', 'git-receive-pack'].map((service) => `${project}/${service}`),
+)
+
 export const gitlab: Preset = {
   id: 'gitlab',
   name: 'GitLab',
-  authMethods: [{ kind: 'oauth2' }],
+  authMethods: [
+    { kind: 'oauth2' },
+    {
+      kind: 'api_key',
+      label: 'Personal access token',
+      help: 'On GitLab, open Edit profile > Access > Personal access tokens. The scope api covers the API, write_repository covers Git.',
+      inject: [
+        {
+          ...{ in: 'header', name: 'authorization', template: 'Basic {base64(oauth2:{api_key})}' },
+          paths: gitPaths,
+        },
+        { in: 'header', name: 'authorization', template: 'Bearer {api_key}' },
+      ],
+      check: { url: 'https://gitlab.com/api/v4/user', account: { id: 'id', labels: ['username'] } },
+      env: ['GITLAB_TOKEN'],
+    },
+  ],
   oauth: {
     issuerUrl: 'https://gitlab.com',
     discoveryUrl: 'https://gitlab.com/.well-known/openid-configuration',
@@ -60,6 +81,8 @@ export const gitlab: Preset = {
     { host, path: '/api/*/code_suggestions/tokens' },
     { host, path: '/api/scim' },
     { host, path: '/jwt' },
+    // Git LFS: the answer has URLs and headers that give access to the files.
+    { host, path: '/**/info/lfs' },
     { host, path: '/api/**/conan/*/users/authenticate' },
     { host, path: '/api/*/deploy_keys' },
     { host, path: '/api/*/deploy_tokens' },
@@ -112,6 +135,7 @@ export const gitlab: Preset = {
   bodyChecks: ['method_override', 'graphql'],
   docs: [
     'https://docs.gitlab.com/api/oauth2',
+    'https://docs.gitlab.com/user/profile/personal_access_tokens',
     'https://docs.gitlab.com/integration/oauth_provider',
     'https://docs.gitlab.com/integration/openid_connect_provider',
     'https://docs.gitlab.com/api/users',

@@ -6,7 +6,16 @@ const host = 'api.hubapi.com'
 export const hubspot: Preset = {
   id: 'hubspot',
   name: 'HubSpot',
-  authMethods: [{ kind: 'oauth2' }],
+  authMethods: [
+    { kind: 'oauth2' },
+    {
+      kind: 'api_key',
+      label: 'Service key or private app token',
+      help: 'In HubSpot, a super admin creates a service key under Development > Keys, or copies the token of a legacy private app.',
+      inject: [{ in: 'header', name: 'authorization', template: 'Bearer {api_key}' }],
+      check: { url: 'https://api.hubapi.com/account-info/2026-03/details', account: { id: 'portalId' } },
+    },
+  ],
   oauth: {
     issuerUrl: 'https://app.hubspot.com',
     authorizationUrl: 'https://app.hubspot.com/oauth/authorize',
@@ -43,6 +52,8 @@ export const hubspot: Preset = {
     'https://developers.hubspot.com/docs/api-reference/latest/authentication/manage-oauth-tokens',
     'https://developers.hubspot.com/docs/api-reference/2026-03/authentication/oauth-tokens/refresh-oauth-token',
     'https://developers.hubspot.com/changelog/v1-oauth-api-deprecation',
+    'https://developers.hubspot.com/docs/apps/legacy-apps/private-apps/overview',
+    'https://developers.hubspot.com/docs/api-reference/latest/account/account-information/guide',
     'https://developers.hubspot.com/changelog/additional-details-returned-when-generating-oauth-access-tokens',
     'https://developers.hubspot.com/docs/api-reference/marketing-transactional-emails-v3/guide',
   ],

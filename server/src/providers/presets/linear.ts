@@ -33,7 +33,15 @@ const integrations = [
 export const linear: Preset = {
   id: 'linear',
   name: 'Linear',
-  authMethods: [{ kind: 'oauth2' }],
+  authMethods: [
+    { kind: 'oauth2' },
+    {
+      kind: 'api_key',
+      label: 'Personal API key',
+      help: 'In Linear, open Settings > Security & access > Personal API keys.',
+      inject: [{ in: 'header', name: 'authorization', template: '{api_key}' }],
+    },
+  ],
   oauth: {
     issuerUrl: 'https://linear.app',
     authorizationUrl: 'https://linear.app/oauth/authorize',

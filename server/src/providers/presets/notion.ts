@@ -5,7 +5,21 @@ const host = 'api.notion.com'
 export const notion: Preset = {
   id: 'notion',
   name: 'Notion',
-  authMethods: [{ kind: 'oauth2' }],
+  authMethods: [
+    { kind: 'oauth2' },
+    {
+      kind: 'api_key',
+      label: 'Internal integration secret',
+      help: 'Create an internal integration at notion.so/profile/integrations, copy its secret, and give it access to the pages that agents may use.',
+      inject: [{ in: 'header', name: 'authorization', template: 'Bearer {api_key}' }],
+      check: {
+        url: 'https://api.notion.com/v1/users/me',
+        headers: { 'notion-version': '2022-06-28' },
+        account: { id: 'id', labels: ['name'] },
+      },
+      env: ['NOTION_TOKEN'],
+    },
+  ],
   oauth: {
     issuerUrl: 'https://api.notion.com',
     authorizationUrl: 'https://api.notion.com/v1/oauth/authorize',
@@ -38,6 +52,7 @@ export const notion: Preset = {
     'https://developers.notion.com/reference/create-a-token',
     'https://developers.notion.com/reference/refresh-a-token',
     'https://developers.notion.com/reference/authentication',
+    'https://developers.notion.com/reference/get-self',
     'https://developers.notion.com/openapi-adminApi.json',
   ],
 }

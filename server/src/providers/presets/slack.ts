@@ -5,7 +5,17 @@ const host = 'slack.com'
 export const slack: Preset = {
   id: 'slack',
   name: 'Slack',
-  authMethods: [{ kind: 'oauth2' }],
+  authMethods: [
+    { kind: 'oauth2' },
+    {
+      kind: 'api_key',
+      label: 'Bot or user token',
+      help: 'Create an app at api.slack.com/apps, install it, and copy its token (xoxb- or xoxp-) from OAuth & Permissions.',
+      inject: [{ in: 'header', name: 'authorization', template: 'Bearer {api_key}' }],
+      check: { url: 'https://slack.com/api/auth.test', account: { id: 'user_id', labels: ['user'] } },
+      env: ['SLACK_BOT_TOKEN'],
+    },
+  ],
   oauth: {
     issuerUrl: 'https://slack.com',
     authorizationUrl: 'https://slack.com/oauth/v2/authorize',
@@ -70,6 +80,7 @@ export const slack: Preset = {
   bodyChecks: [],
   docs: [
     'https://docs.slack.dev/authentication/installing-with-oauth',
+    'https://docs.slack.dev/authentication/tokens',
     'https://docs.slack.dev/authentication/using-token-rotation',
     'https://docs.slack.dev/authentication/using-pkce',
     'https://docs.slack.dev/reference/methods/oauth.v2.access',
