@@ -1,5 +1,17 @@
+import { callsIn, withKeysAlone } from './lasting-access.ts'
+import type { Table } from './lasting-access.ts'
+
+function callsOf(tables: readonly Table[]): { refused: string[]; harmless: string[] } {
+  const urls = (host: string, text: string) => callsIn(text).map(([method, path]) => `${method} https://${host}${path}`)
+  return {
+    refused: tables.flatMap(({ host, refused, exactly = '' }) => urls(host, `${refused}\n${exactly}`)),
+    harmless: tables.flatMap(({ host, allowed }) => urls(host, allowed)),
+  }
+}
+
 /** For each preset: calls that would return a credential, and calls that must be allowed. */
 export const credentialCalls: Record<string, { refused: string[]; harmless: string[] }> = {
+  ...Object.fromEntries(Object.entries(withKeysAlone).map(([id, tables]) => [id, callsOf(tables)])),
   asana: {
     refused: ['POST https://app.asana.com/-/oauth_token', 'POST https://app.asana.com/api/1.0/webhooks'],
     harmless: ['GET https://app.asana.com/api/1.0/tasks/1', 'GET https://app.asana.com/api/1.0/webhooks'],

@@ -2,16 +2,32 @@
  * For each preset, from the vendor's reference: calls whose effect outlives the grant (such as webhooks), and similar
  * calls that must stay allowed.
  */
+import { forAi } from './lasting-access-for-ai.ts'
+import { forHosting } from './lasting-access-for-hosting.ts'
+import { forWork } from './lasting-access-for-work.ts'
 import { github, gitlab } from './lasting-access-to-code.ts'
 
 export interface Table {
   /** The host of the paths. */
   host: string
+  /** With everything below it. */
   refused: string
+  /** Refused too, but not what is below it. */
+  exactly?: string
   allowed: string
 }
 
+/** Method and path of each line. */
+export function callsIn(text: string): [method: string, path: string][] {
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line !== '').map((line) => line.split(' ') as [string, string])
+}
+
+/** Presets without OAuth. */
+export const withKeysAlone: Record<string, Table[]> = { ...forAi, ...forHosting, ...forWork }
+
 export const lastingAccess: Record<string, Table[]> = {
+  ...withKeysAlone,
   asana: [
     {
       host: 'app.asana.com',

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startService } from '../../testkit/service.ts'
 import { client } from '../../testkit/providers.ts'
-import { presets } from './presets/catalogue.ts'
+import { findPreset, presets } from './presets/catalogue.ts'
 
-test('an admin sees every preset, and can create a provider from each with just a client', async (t) => {
+test('an admin sees every preset, and can create a provider from each, with a client for OAuth', async (t) => {
   const service = await startService(t, 'sqlite')
   const { token: agent } = await service.registerAgent()
   assert.equal((await service.call('GET', '/v4/providers/presets')).status, 401)
@@ -17,7 +17,8 @@ test('an admin sees every preset, and can create a provider from each with just 
     presets.map(({ id }) => id),
   )
   for (const { preset, redirect_uri, scopes, api_hosts } of listed) {
-    const made = await service.call('POST', '/v4/providers', { token: service.adminToken, body: { preset, ...client } })
+    const body = { preset, ...(findPreset(preset)?.oauth && client) }
+    const made = await service.call('POST', '/v4/providers', { token: service.adminToken, body })
     assert.equal(made.status, 201, made.text)
     const { slug, status, verified } = made.body as Record<string, unknown>
     assert.deepEqual([slug, status, verified], [preset, 'active', true])

@@ -1,7 +1,7 @@
 /** Checks presets with testkit/lasting-access.ts, like the proxy: by host, not by the preset's own list. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lastingAccess } from '../../../testkit/lasting-access.ts'
+import { callsIn, lastingAccess } from '../../../testkit/lasting-access.ts'
 import { matchesRule } from './api-path.ts'
 import { presets } from './catalogue.ts'
 import { namesCredentialField } from './credential-fields.ts'
@@ -28,21 +28,18 @@ function hexOf(letter: string): string {
   return letter.charCodeAt(0).toString(16)
 }
 
-function callsIn(text: string): [method: string, path: string][] {
-  const lines = text.split('\n').map((line) => line.trim())
-  return lines.filter((line) => line !== '').map((line) => line.split(' ') as [string, string])
-}
-
 function isRefused(host: string, method: string, path: string): boolean {
   const readings = readingsOf(path.split('?')[0] ?? '')
   return presetRulesAt(host, null).credentials.some((rule) => matchesRule(rule, readings, [method]))
 }
 
-for (const { id } of presets.filter(({ oauth }) => oauth)) {
+for (const { id } of presets.filter(({ id, oauth }) => oauth ?? lastingAccess[id])) {
   test(`${id}: calls that outlive the grant are refused in every notation, others are not`, () => {
     const ofPreset = lastingAccess[id] ?? []
     assert.ok(ofPreset.length > 0)
-    for (const { host, refused, allowed } of ofPreset) {
+    for (const { host, refused, exactly = '', allowed } of ofPreset) {
+      for (const [method, path] of callsIn(exactly))
+        assert.ok(isRefused(host, method, path), `${method} ${host}${path}`)
       for (const [method, path] of callsIn(refused))
         for (const [name, written] of Object.entries(writings))
           assert.ok(isRefused(host, method, written(path)), `${method} ${host}${written(path)} ${name}`)

@@ -140,5 +140,8 @@ export type AccountSource = DeepReadonly<Static<typeof AccountSource>>
 /** For paths where only reading is allowed. */
 export const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
 
+/** An API key that is sent like an OAuth token. */
+export const bearer = { in: 'header', name: 'authorization', template: 'Bearer {api_key}' } as const
+
 /** A GraphQL server with persisted queries would run a query by its hash, which can't be checked here. */
 export const persistedQuery = 'persistedQuery'

@@ -1,0 +1,77 @@
+import type { ApiPath } from './api-path.ts'
+import { writes } from './preset.ts'
+import type { Preset } from './preset.ts'
+
+/** All sites have the same API. */
+const sites: readonly [name: string, label: string, host: string][] = [
+  ['us1', 'US1, datadoghq.com', 'api.datadoghq.com'],
+  ['us3', 'US3', 'api.us3.datadoghq.com'],
+  ['us5', 'US5', 'api.us5.datadoghq.com'],
+  ['eu', 'EU, datadoghq.eu', 'api.datadoghq.eu'],
+  ['ap1', 'AP1', 'api.ap1.datadoghq.com'],
+  ['ap2', 'AP2', 'api.ap2.datadoghq.com'],
+]
+
+function atAllSites(path: string, methods?: readonly string[]): ApiPath[] {
+  return sites.map(([, , host]) => ({ host, path, ...(methods && { methods }) }))
+}
+
+export const datadog: Preset = {
+  id: 'datadog',
+  name: 'Datadog',
+  authMethods: sites.map(([name, label, host]) => ({
+    kind: 'api_key' as const,
+    name,
+    label,
+    help: 'Create an API key and an application key in Organization Settings. Give the application key only the scopes that the agent needs.',
+    members: [
+      { name: 'api_key', label: 'API key' },
+      { name: 'application_key', label: 'Application key' },
+    ],
+    inject: [
+      { in: 'header' as const, name: 'dd-api-key', template: '{api_key}', hosts: [host] },
+      { in: 'header' as const, name: 'dd-application-key', template: '{application_key}', hosts: [host] },
+    ],
+    check: { url: `https://${host}/api/v2/validate_keys` },
+    env: ['DD_API_KEY', 'DD_APP_KEY'],
+  })),
+  apiHosts: sites.map(([, , host]) => host),
+  credentialPaths: [
+    ...atAllSites('/api/*/api_key'),
+    ...atAllSites('/api/*/api_keys'),
+    ...atAllSites('/api/*/application_key'),
+    ...atAllSites('/api/*/application_keys'),
+    ...atAllSites('/api/*/current_user/application_keys'),
+    ...atAllSites('/api/*/personal_access_tokens'),
+    ...atAllSites('/api/*/service_accounts'),
+    ...atAllSites('/api/*/actions/connections'),
+    ...atAllSites('/api/*/actions/app_key_registrations', writes),
+    ...atAllSites('/api/*/oauth2'),
+    ...atAllSites('/api/*/cloud_auth', writes),
+    ...atAllSites('/api/*/authn_mappings', writes),
+    ...atAllSites('/api/*/saml_configurations', writes),
+    ...atAllSites('/api/*/org', writes),
+    ...atAllSites('/api/*/org_connections', writes),
+    ...atAllSites('/api/*/user', writes),
+    ...atAllSites('/api/*/users', writes),
+    ...atAllSites('/api/*/user_invitations', writes),
+    ...atAllSites('/api/*/roles', writes),
+    ...atAllSites('/api/*/team/*/memberships', writes),
+    ...atAllSites('/api/*/integration', writes),
+    ...atAllSites('/api/*/integrations', writes),
+    ...atAllSites('/api/*/web-integrations', writes),
+    ...atAllSites('/api/*/integration-interfaces', writes),
+    ...atAllSites('/api/*/logs/config/archives', writes),
+    ...atAllSites('/api/*/logs/config/custom-destinations', writes),
+    ...atAllSites('/api/*/obs-pipelines', writes),
+    ...atAllSites('/api/*/synthetics/private-locations', writes),
+    ...atAllSites('/api/*/synthetics/variables'),
+    ...atAllSites('/api/*/dashboard/public', writes),
+  ],
+  bodyChecks: [],
+  docs: [
+    'https://docs.datadoghq.com/api/latest/authentication',
+    'https://docs.datadoghq.com/api/latest/key-management/validate-api-and-application-keys/',
+    'https://docs.datadoghq.com/account_management/api-app-keys/',
+  ],
+}

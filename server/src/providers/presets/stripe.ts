@@ -1,0 +1,42 @@
+import { bearer, writes } from './preset.ts'
+import type { Preset } from './preset.ts'
+
+const host = 'api.stripe.com'
+
+export const stripe: Preset = {
+  id: 'stripe',
+  name: 'Stripe',
+  authMethods: [
+    {
+      kind: 'api_key',
+      help: 'Create a restricted key in the Dashboard under Developers, API keys. Allow what the agent needs, and reading "Balance", by which the key is checked. Begin with a key of a sandbox.',
+      inject: [bearer],
+      check: { url: 'https://api.stripe.com/v1/balance' },
+      env: ['STRIPE_API_KEY'],
+    },
+  ],
+  apiHosts: [host, 'files.stripe.com'],
+  credentialPaths: [
+    { host, path: '/v1/webhook_endpoints', methods: writes },
+    { host, path: '/v2/core/event_destinations', methods: writes },
+    { host, path: '/v1/ephemeral_keys' },
+    { host, path: '/v1/apps/secrets' },
+    { host, path: '/v1/account_links' },
+    { host, path: '/v2/core/account_links' },
+    { host, path: '/v1/account_sessions' },
+    { host, path: '/v1/customer_sessions' },
+    { host, path: '/v1/accounts/*/login_links' },
+    { host, path: '/v1/terminal/connection_tokens' },
+    // Where the money is paid out to.
+    { host, path: '/v1/accounts/*/external_accounts', methods: writes },
+    { host, path: '/v1/accounts/*/bank_accounts', methods: writes },
+    // A card's number and security code are shown on request.
+    { host, path: '/v1/issuing/cards' },
+  ],
+  bodyChecks: [],
+  docs: [
+    'https://docs.stripe.com/api/authentication',
+    'https://docs.stripe.com/keys/restricted-api-keys',
+    'https://docs.stripe.com/stripe-cli/keys',
+  ],
+}

@@ -1,0 +1,32 @@
+import type { Preset } from './preset.ts'
+
+const host = 'api.telegram.org'
+
+export const telegram: Preset = {
+  id: 'telegram',
+  name: 'Telegram',
+  authMethods: [
+    {
+      kind: 'api_key',
+      help: 'Create a bot with @BotFather, which answers with its token. The bot sees only the chats that it is added to.',
+      inject: [
+        { in: 'path', name: '/{credential}/', template: 'bot{api_key}' },
+        { in: 'path', name: '/file/{credential}/', template: 'bot{api_key}' },
+      ],
+      check: {
+        url: 'https://api.telegram.org/{credential}/getMe',
+        account: { id: 'result.id', labels: ['result.username', 'result.first_name'] },
+      },
+    },
+  ],
+  apiHosts: [host],
+  credentialPaths: [
+    { host, path: '/*/setWebhook' },
+    { host, path: '/*/test/setWebhook' },
+    // The answer contains the token of another bot.
+    { host, path: '/*/getManagedBotToken' },
+    { host, path: '/*/replaceManagedBotToken' },
+  ],
+  bodyChecks: [],
+  docs: ['https://core.telegram.org/bots/api', 'https://core.telegram.org/bots/features'],
+}

@@ -1,0 +1,264 @@
+/** Calls to APIs where things are built, run and watched. See lasting-access.ts. */
+import type { Table } from './lasting-access.ts'
+
+export const forHosting: Record<string, Table[]> = {
+  bitbucket: [
+    {
+      host: 'api.bitbucket.org',
+      refused: `
+        POST /2.0/repositories/w/r/deploy-keys
+        POST /2.0/repositories/w/r/hooks
+        PUT /2.0/repositories/w/r/permissions-config/users/u
+        PUT /2.0/repositories/w/r/pipelines_config/ssh/key_pair
+        POST /2.0/repositories/w/r/pipelines_config/schedules
+        POST /2.0/repositories/w/r/pipelines_config/variables
+        POST /2.0/repositories/w/r/deployments_config/environments/e/variables
+        POST /2.0/repositories/w/r/issues/export
+        POST /2.0/workspaces/w/hooks
+        POST /2.0/workspaces/w/projects/p/deploy-keys
+        POST /2.0/workspaces/w/pipelines-config/variables
+        POST /2.0/users/u/ssh-keys`,
+      allowed: `
+        GET /2.0/user
+        GET /2.0/repositories/w/r
+        POST /2.0/repositories/w/r/pullrequests
+        POST /2.0/repositories/w/r/pipelines
+        GET /2.0/repositories/w/r/src/main/deploy-keys/hooks.txt
+        GET /2.0/workspaces/w/members`,
+    },
+    {
+      host: 'bitbucket.org',
+      refused: `
+        POST /site/oauth2/access_token
+        POST /w/r.git/info/lfs/objects/batch`,
+      allowed: `
+        GET /w/r.git/info/refs
+        POST /w/r.git/git-upload-pack
+        POST /w/r.git/git-receive-pack`,
+    },
+  ],
+  cloudflare: [
+    {
+      host: 'api.cloudflare.com',
+      refused: `
+        POST /client/v4/user/tokens
+        PUT /client/v4/user/tokens/t/value
+        POST /client/v4/accounts/a/tokens
+        PUT /client/v4/accounts/a/tokens/t/value
+        POST /client/v4/accounts/a/members
+        POST /client/v4/accounts/a/access/service_tokens
+        POST /client/v4/zones/z/access/apps
+        GET /client/v4/accounts/a/access/identity_providers
+        GET /client/v4/accounts/a/cfd_tunnel/t/token
+        POST /client/v4/accounts/a/cfd_tunnel
+        POST /client/v4/accounts/a/r2/temp-access-credentials
+        PUT /client/v4/accounts/a/workers/scripts/s/secrets
+        PUT /client/v4/accounts/a/workers/dispatch/namespaces/n/scripts/s/secrets
+        GET /client/v4/accounts/a/challenges/widgets/w
+        GET /client/v4/accounts/a/stream/live_inputs
+        POST /client/v4/accounts/a/logpush/jobs
+        POST /client/v4/zones/z/logpush/jobs
+        POST /client/v4/zones/z/email/routing/rules
+        POST /client/v4/accounts/a/email/routing/addresses
+        POST /client/v4/accounts/a/alerting/v3/destinations/webhooks
+        POST /client/v4/accounts/a/oauth_clients
+        POST /client/v4/zones/z/client_certificates
+        POST /client/v4/certificates`,
+      exactly: 'PATCH /client/v4/user',
+      allowed: `
+        GET /client/v4/user/tokens/verify
+        GET /client/v4/accounts/a/tokens/verify
+        GET /client/v4/zones
+        POST /client/v4/zones/z/dns_records
+        POST /client/v4/zones/z/purge_cache
+        PUT /client/v4/accounts/a/workers/scripts/s
+        PUT /client/v4/accounts/a/storage/kv/namespaces/n/values/tokens
+        GET /client/v4/accounts/a/members
+        GET /client/v4/zones/z/email/routing/rules
+        POST /client/v4/graphql`,
+    },
+  ],
+  datadog: [
+    {
+      host: 'api.datadoghq.com',
+      refused: `
+        POST /api/v1/api_key
+        GET /api/v2/api_keys
+        POST /api/v2/current_user/application_keys
+        POST /api/v2/service_accounts
+        POST /api/v2/personal_access_tokens
+        POST /api/v2/users
+        POST /api/v2/user_invitations
+        POST /api/v2/roles/r/users
+        POST /api/v2/team/t/memberships
+        POST /api/v1/integration/webhooks/configuration/webhooks
+        POST /api/v2/logs/config/archives
+        POST /api/v2/logs/config/custom-destinations
+        POST /api/v1/synthetics/private-locations
+        GET /api/v1/synthetics/variables/v
+        POST /api/v2/actions/connections
+        POST /api/v1/dashboard/public`,
+      allowed: `
+        GET /api/v2/validate_keys
+        GET /api/v2/current_user
+        GET /api/v2/users
+        POST /api/v1/dashboard
+        POST /api/v1/monitor
+        POST /api/v2/logs/events/search
+        GET /api/v1/integration/aws
+        POST /api/v2/series`,
+    },
+    { host: 'api.datadoghq.eu', refused: 'POST /api/v2/api_keys', allowed: 'GET /api/v2/validate_keys' },
+  ],
+  digitalocean: [
+    {
+      host: 'api.digitalocean.com',
+      refused: `
+        POST /v2/account/keys
+        POST /v2/spaces/keys
+        GET /v2/kubernetes/clusters/c/kubeconfig
+        GET /v2/kubernetes/clusters/c/credentials
+        GET /v2/registry/docker-credentials
+        GET /v2/databases/d/users
+        POST /v2/databases/d/pools
+        POST /v2/databases/d/logsink
+        GET /v2/functions/namespaces
+        POST /v2/gen-ai/agents/a/api_keys
+        POST /v2/gen-ai/openai/keys
+        POST /v2/monitoring/sinks`,
+      exactly: `
+        GET /v2/databases
+        GET /v2/databases/d`,
+      allowed: `
+        GET /v2/account
+        GET /v2/account/keys
+        POST /v2/droplets
+        POST /v2/apps
+        GET /v2/databases/d/backups
+        POST /v2/domains/example.com/records`,
+    },
+  ],
+  hetzner: [
+    {
+      host: 'api.hetzner.cloud',
+      refused: `
+        POST /v1/ssh_keys
+        POST /v1/servers/1/actions/reset_password
+        POST /v1/servers/1/actions/request_console
+        POST /v1/servers/1/actions/enable_rescue
+        POST /v1/servers/1/actions/rebuild`,
+      allowed: `
+        GET /v1/locations
+        GET /v1/ssh_keys
+        POST /v1/servers
+        POST /v1/servers/1/actions/reboot
+        DELETE /v1/volumes/1`,
+    },
+  ],
+  netlify: [
+    {
+      host: 'api.netlify.com',
+      refused: `
+        POST /api/v1/oauth/tickets
+        POST /api/v1/deploy_keys
+        POST /api/v1/hooks
+        POST /api/v1/sites/s/build_hooks
+        GET /api/v1/sites/s/env
+        POST /api/v1/accounts/a/env
+        GET /api/v1/sites/s/ai-gateway/token
+        GET /api/v1/sites/s/database
+        POST /api/v1/my-team/members
+        PUT /api/v1/dns_zones/z/transfer`,
+      allowed: `
+        GET /api/v1/user
+        GET /api/v1/sites
+        POST /api/v1/sites/s/deploys
+        PUT /api/v1/deploys/d/files/members.html
+        GET /api/v1/hooks
+        GET /api/v1/my-team/members`,
+    },
+  ],
+  'npm-registry': [
+    {
+      host: 'registry.npmjs.org',
+      refused: `
+        GET /-/npm/v1/tokens
+        POST /-/npm/v1/tokens
+        POST /-/npm/v1/user
+        POST /-/npm/v1/hooks/hook
+        POST /-/npm/v1/oidc/token/exchange/package/p
+        POST /-/v1/login
+        PUT /-/user/org.couchdb.user:u
+        PUT /-/org/o/user
+        PUT /-/team/o/t/user
+        POST /-/package/p/access
+        POST /-/package/@s%2fp/trust
+        PUT /p/-rev/1-ab
+        PUT /@s/p/-rev/1-ab`,
+      allowed: `
+        GET /-/whoami
+        GET /-/npm/v1/user
+        GET /express
+        GET /express/-/express-5.0.0.tgz
+        PUT /@s%2fp
+        PUT /-/package/p/dist-tags/latest
+        GET /-/v1/search`,
+    },
+  ],
+  pagerduty: [
+    {
+      host: 'api.pagerduty.com',
+      refused: `
+        POST /webhook_subscriptions
+        POST /extensions
+        POST /services/s/integrations
+        GET /services/s/integrations/i
+        POST /event_orchestrations/o/integrations
+        POST /automation_actions/runners
+        PUT /teams/t/users/u
+        DELETE /users/u/sessions`,
+      exactly: `
+        POST /users
+        PUT /users/u`,
+      allowed: `
+        GET /abilities
+        GET /users/me
+        GET /webhook_subscriptions
+        POST /incidents
+        PUT /incidents/i
+        POST /incidents/i/notes
+        POST /users/u/contact_methods`,
+    },
+  ],
+  vercel: [
+    {
+      host: 'api.vercel.com',
+      refused: `
+        POST /v3/user/tokens
+        GET /v6/user/tokens
+        POST /v1/webhooks
+        POST /v1/drains
+        POST /v1/log-drains
+        GET /v10/projects/p/env
+        POST /v1/env
+        POST /v1/projects/p/token
+        PATCH /v1/projects/p/protection-bypass
+        POST /v1/projects/p/members
+        POST /v2/teams/t/members
+        POST /v1/access-groups
+        POST /projects/p/transfer-request
+        POST /v1/global-config/c/token
+        GET /v1/registrar/domains/example.com/auth-code
+        POST /v1/integrations/sso/token`,
+      allowed: `
+        GET /v2/user
+        GET /v10/projects
+        POST /v13/deployments
+        POST /v2/files
+        GET /v1/webhooks
+        GET /v3/teams/t/members
+        POST /v2/domains/example.com/records
+        PATCH /v1/global-config/c/items`,
+    },
+  ],
+}
