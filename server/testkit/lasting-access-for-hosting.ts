@@ -1,4 +1,4 @@
-/** Calls to APIs where things are built, run and watched. See lasting-access.ts. */
+/** Calls to APIs where things are built and run. See lasting-access.ts. */
 import type { Table } from './lasting-access.ts'
 
 export const forHosting: Record<string, Table[]> = {
@@ -35,6 +35,52 @@ export const forHosting: Record<string, Table[]> = {
         GET /w/r.git/info/refs
         POST /w/r.git/git-upload-pack
         POST /w/r.git/git-receive-pack`,
+    },
+  ],
+  buildkite: [
+    {
+      host: 'api.buildkite.com',
+      refused: `
+        DELETE /v2/access-token
+        GET /v2/organizations/o/clusters/c/tokens
+        POST /v2/organizations/o/clusters/c/secrets
+        POST /v2/packages/organizations/o/registries/r/tokens
+        POST /v2/organizations/o/teams/t/members
+        POST /v2/organizations/o/services
+        POST /v2/organizations/o/pipelines/p/webhook
+        POST /v2/organizations/o/pipelines/p/schedules
+        GET /v2/organizations/o/pipelines/p/builds/1/jobs/j/env`,
+      allowed: `
+        GET /v2/user
+        GET /v2/access-token
+        GET /v2/organizations/o/pipelines
+        POST /v2/organizations/o/pipelines/p/builds
+        PUT /v2/organizations/o/pipelines/p/builds/1/jobs/j/retry
+        GET /v2/organizations/o/members`,
+    },
+  ],
+  circleci: [
+    {
+      host: 'circleci.com',
+      refused: `
+        POST /graphql-unstable
+        POST /api/v2/project/gh/o/r/checkout-key
+        POST /api/v2/project/gh/o/r/envvar
+        PUT /api/v2/context/c/environment-variable/V
+        POST /api/v2/context
+        POST /api/v2/webhook
+        POST /api/v2/project/gh/o/r/schedule
+        POST /api/v3/runner/token
+        POST /api/v1.1/project/gh/o/r/ssh-key
+        POST /api/v1.1/project/gh/o/r/token
+        PATCH /api/v2/org/o/oidc-custom-claims`,
+      allowed: `
+        GET /api/v2/me
+        POST /api/v2/project/gh/o/r/pipeline
+        GET /api/v2/project/gh/o/r/envvar
+        POST /api/v2/workflow/w/rerun
+        GET /api/v2/context
+        GET /api/v2/webhook`,
     },
   ],
   cloudflare: [
@@ -78,38 +124,6 @@ export const forHosting: Record<string, Table[]> = {
         POST /client/v4/graphql`,
     },
   ],
-  datadog: [
-    {
-      host: 'api.datadoghq.com',
-      refused: `
-        POST /api/v1/api_key
-        GET /api/v2/api_keys
-        POST /api/v2/current_user/application_keys
-        POST /api/v2/service_accounts
-        POST /api/v2/personal_access_tokens
-        POST /api/v2/users
-        POST /api/v2/user_invitations
-        POST /api/v2/roles/r/users
-        POST /api/v2/team/t/memberships
-        POST /api/v1/integration/webhooks/configuration/webhooks
-        POST /api/v2/logs/config/archives
-        POST /api/v2/logs/config/custom-destinations
-        POST /api/v1/synthetics/private-locations
-        GET /api/v1/synthetics/variables/v
-        POST /api/v2/actions/connections
-        POST /api/v1/dashboard/public`,
-      allowed: `
-        GET /api/v2/validate_keys
-        GET /api/v2/current_user
-        GET /api/v2/users
-        POST /api/v1/dashboard
-        POST /api/v1/monitor
-        POST /api/v2/logs/events/search
-        GET /api/v1/integration/aws
-        POST /api/v2/series`,
-    },
-    { host: 'api.datadoghq.eu', refused: 'POST /api/v2/api_keys', allowed: 'GET /api/v2/validate_keys' },
-  ],
   digitalocean: [
     {
       host: 'api.digitalocean.com',
@@ -136,6 +150,39 @@ export const forHosting: Record<string, Table[]> = {
         POST /v2/apps
         GET /v2/databases/d/backups
         POST /v2/domains/example.com/records`,
+    },
+  ],
+  heroku: [
+    {
+      host: 'api.heroku.com',
+      refused: `
+        POST /oauth/authorizations
+        GET /oauth/tokens
+        POST /account/keys
+        GET /apps/a/config-vars
+        PATCH /apps/a/config-vars
+        GET /pipelines/p/stage/production/config-vars
+        GET /addons/a/config
+        POST /apps/a/webhooks
+        GET /apps/a/log-drains
+        POST /apps/a/collaborators
+        POST /account/app-transfers
+        PUT /teams/t/members
+        PUT /teams/t/invitations
+        POST /password-resets
+        POST /users/u/actions/password-resets`,
+      exactly: `
+        PATCH /account
+        PATCH /users/u`,
+      allowed: `
+        GET /account
+        GET /account/keys
+        GET /apps
+        PATCH /apps/a/formation
+        POST /apps/a/builds
+        POST /apps/a/dynos
+        DELETE /apps/a/dynos
+        GET /apps/a/collaborators`,
     },
   ],
   hetzner: [
@@ -203,31 +250,6 @@ export const forHosting: Record<string, Table[]> = {
         PUT /@s%2fp
         PUT /-/package/p/dist-tags/latest
         GET /-/v1/search`,
-    },
-  ],
-  pagerduty: [
-    {
-      host: 'api.pagerduty.com',
-      refused: `
-        POST /webhook_subscriptions
-        POST /extensions
-        POST /services/s/integrations
-        GET /services/s/integrations/i
-        POST /event_orchestrations/o/integrations
-        POST /automation_actions/runners
-        PUT /teams/t/users/u
-        DELETE /users/u/sessions`,
-      exactly: `
-        POST /users
-        PUT /users/u`,
-      allowed: `
-        GET /abilities
-        GET /users/me
-        GET /webhook_subscriptions
-        POST /incidents
-        PUT /incidents/i
-        POST /incidents/i/notes
-        POST /users/u/contact_methods`,
     },
   ],
   vercel: [

@@ -4,6 +4,7 @@
  */
 import { forAi } from './lasting-access-for-ai.ts'
 import { forHosting } from './lasting-access-for-hosting.ts'
+import { forMonitoring } from './lasting-access-for-monitoring.ts'
 import { forWork } from './lasting-access-for-work.ts'
 import { github, gitlab } from './lasting-access-to-code.ts'
 
@@ -24,7 +25,7 @@ export function callsIn(text: string): [method: string, path: string][] {
 }
 
 /** Presets without OAuth. */
-export const withKeysAlone: Record<string, Table[]> = { ...forAi, ...forHosting, ...forWork }
+export const withKeysAlone: Record<string, Table[]> = { ...forAi, ...forHosting, ...forMonitoring, ...forWork }
 
 export const lastingAccess: Record<string, Table[]> = {
   ...withKeysAlone,

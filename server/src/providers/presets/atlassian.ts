@@ -6,7 +6,7 @@ const host = 'api.atlassian.com'
 export const atlassian: Preset = {
   id: 'atlassian',
   name: 'Atlassian',
-  otherNames: ['Jira', 'Confluence', 'Trello'],
+  otherNames: ['Confluence'],
   authMethods: [{ kind: 'oauth2' }],
   oauth: {
     issuerUrl: 'https://auth.atlassian.com',

@@ -78,7 +78,7 @@ test('one letter more, less, wrong or swapped does not either, in names of five 
   refuses('asana', 'Asanas')
   refuses('slack', 'slak', 'Slackk', 'Stack')
   refuses('notion', 'Motion')
-  refuses('atlassian', 'Trelo')
+  refuses('trello', 'Trelo')
   refuses('bitbucket', 'Bitbuckett')
 })
 

@@ -1,0 +1,42 @@
+import { bearer, writes } from './preset.ts'
+import type { Preset } from './preset.ts'
+
+const host = 'huggingface.co'
+
+export const huggingface: Preset = {
+  id: 'huggingface',
+  name: 'Hugging Face',
+  authMethods: [
+    {
+      kind: 'api_key',
+      help: 'Create a fine-grained token at huggingface.co/settings/tokens, for the repositories and permissions that the agent needs.',
+      inject: [bearer],
+      check: { url: 'https://huggingface.co/api/whoami-v2', account: { id: 'id', labels: ['name'] } },
+      env: ['HF_TOKEN'],
+    },
+  ],
+  apiHosts: [host, 'router.huggingface.co'],
+  credentialPaths: [
+    { host, path: '/oauth' },
+    { host, path: '/login' },
+    { host, path: '/settings' },
+    // Tokens, keys, webhooks and how one signs in.
+    { host, path: '/api/settings' },
+    { host, path: '/api/organizations', methods: writes },
+    { host, path: '/api/organizations/*/scim' },
+    { host, path: '/api/spaces/*/*/secrets', methods: writes },
+    { host, path: '/api/spaces/*/*/variables', methods: writes },
+    // Tokens of the storage below.
+    { host, path: '/api/**/xet-read-token' },
+    { host, path: '/api/**/xet-write-token' },
+    { host, path: '/api/**/jwt' },
+    { host, path: '/api/**/user-access-request', methods: writes },
+    { host, path: '/api/repos/move' },
+    { host, path: '/api/scheduled-jobs', methods: writes },
+  ],
+  bodyChecks: [],
+  docs: [
+    'https://github.com/huggingface/hub-docs/blob/main/docs/hub/security-tokens.md',
+    'https://huggingface.co/docs/hub/oauth',
+  ],
+}

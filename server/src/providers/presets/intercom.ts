@@ -1,0 +1,39 @@
+import type { ApiPath } from './api-path.ts'
+import { bearer, writes } from './preset.ts'
+import type { Preset } from './preset.ts'
+
+const apiHosts = ['api.intercom.io', 'api.eu.intercom.io', 'api.au.intercom.io']
+
+function atEach(path: string, methods?: readonly string[]): ApiPath[] {
+  return apiHosts.map((host) => ({ host, path, ...(methods && { methods }) }))
+}
+
+export const intercom: Preset = {
+  id: 'intercom',
+  name: 'Intercom',
+  authMethods: [
+    {
+      kind: 'api_key',
+      help: 'Create an app in the Developer Hub of the workspace. Its access token is under Configure, Authentication: select the permissions that the agent needs there.',
+      inject: [bearer],
+      check: {
+        url: 'https://api.intercom.io/me',
+        account: { id: 'app.id_code', labels: ['app.name', 'email'] },
+      },
+    },
+  ],
+  apiHosts,
+  credentialPaths: [
+    ...atEach('/auth'),
+    ...atEach('/oauth'),
+    ...atEach('/subscriptions', writes),
+    ...atEach('/ip_allowlist', writes),
+    ...atEach('/export'),
+    ...atEach('/download'),
+  ],
+  bodyChecks: ['method_override'],
+  docs: [
+    'https://developers.intercom.com/docs/build-an-integration/learn-more/authentication/',
+    'https://developers.intercom.com/building-apps/docs/rest-apis',
+  ],
+}

@@ -1,0 +1,59 @@
+import { writes } from './preset.ts'
+import type { Preset } from './preset.ts'
+
+const host = '*.atlassian.net'
+
+export const jira: Preset = {
+  id: 'jira',
+  name: 'Jira',
+  authMethods: [
+    {
+      kind: 'basic',
+      help: 'Create an API token without scopes at id.atlassian.com under Security, API tokens. It can do what its owner can: a user of its own with few projects is better. The site is the first part of its address.',
+      members: [
+        { name: 'site', label: 'Site', host: '{site}.atlassian.net' },
+        { name: 'username', label: 'E-mail address' },
+        { name: 'password', label: 'API token' },
+      ],
+      check: {
+        url: 'https://{site}.atlassian.net/rest/api/3/myself',
+        account: { id: 'accountId', labels: ['emailAddress', 'displayName'] },
+      },
+    },
+  ],
+  apiHosts: [host],
+  credentialPaths: [
+    // GraphQL, and the internal APIs of all products.
+    { host, path: '/gateway' },
+    { host, path: '/admin' },
+    { host, path: '/rest/pat' },
+    { host, path: '/rest/backup' },
+    { host, path: '/wiki/rest/obm' },
+    { host, path: '/rest/plugins', methods: writes },
+    { host, path: '/wiki/rest/plugins', methods: writes },
+    { host, path: '/**/atlassian-connect' },
+    { host, path: '/rest/forge', methods: writes },
+    { host, path: '/**/webhook', methods: writes },
+    { host, path: '/**/webhooks', methods: writes },
+    { host, path: '/**/automation', methods: writes },
+    { host, path: '/rest/cb-automation', methods: writes },
+    { host, path: '/rest/api/*/application-properties', methods: writes },
+    { host, path: '/rest/api/*/user', methods: ['POST', 'DELETE'] },
+    { host, path: '/rest/api/*/group', methods: writes },
+    { host, path: '/rest/api/*/project/*/role', methods: writes },
+    { host, path: '/rest/api/*/role', methods: writes },
+    { host, path: '/rest/api/*/permissionscheme', methods: writes },
+    { host, path: '/rest/servicedeskapi/customer', methods: writes },
+    { host, path: '/rest/servicedeskapi/servicedesk/*/customer', methods: writes },
+    { host, path: '/wiki/**/invite-by-email' },
+    { host, path: '/wiki/rest/api/group', methods: writes },
+    { host, path: '/wiki/rest/api/space/*/permission', methods: writes },
+    { host, path: '/wiki/**/space-permissions', methods: writes },
+    { host, path: '/wiki/**/role-assignments', methods: writes },
+  ],
+  bodyChecks: [],
+  docs: [
+    'https://developer.atlassian.com/cloud/jira/platform/jira-rest-api-basic-authentication',
+    'https://developer.atlassian.com/cloud/jira/software/basic-auth-for-rest-apis/',
+  ],
+}

@@ -1,0 +1,24 @@
+import { bearer } from './preset.ts'
+import type { Preset } from './preset.ts'
+
+export const tavily: Preset = {
+  id: 'tavily',
+  name: 'Tavily',
+  authMethods: [
+    {
+      kind: 'api_key',
+      help: 'Create a key at app.tavily.com under API Keys. Each search is charged to its plan.',
+      inject: [bearer],
+      check: { url: 'https://api.tavily.com/usage' },
+      env: ['TAVILY_API_KEY'],
+    },
+  ],
+  apiHosts: ['api.tavily.com'],
+  // Keys are made at another host.
+  credentialPaths: 'none',
+  bodyChecks: [],
+  docs: [
+    'https://docs.tavily.com/documentation/api-reference/endpoint/usage.md',
+    'https://docs.tavily.com/documentation/enterprise/key-info.md',
+  ],
+}
