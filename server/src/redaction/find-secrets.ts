@@ -27,8 +27,10 @@ const views = Array.from({ length: layers }, createView)
 export function findSecrets(forms: SecretForms, range: TextRange, isLowerCase = false): Span[] {
   if (!forms.search) return []
   const spans: Span[] = []
-  findInLists(forms.search, range, (span) => spans.push(span))
-  findInHexLists(forms.search, range, (span) => spans.push(span))
+  for (const search of forms.inLists) {
+    findInLists(search, range, (span) => spans.push(span))
+    findInHexLists(search, range, (span) => spans.push(span))
+  }
   let current = range
   for (let layer = 0; ; layer++) {
     searchLayer(forms, current, layer, range, isLowerCase, spans)
@@ -36,6 +38,7 @@ export function findSecrets(forms: SecretForms, range: TextRange, isLowerCase = 
     if (!view || !unescapeInto(view, current.bytes, current.from, current.to, forms)) break
     current = { bytes: view.bytes, from: 0, to: view.length, isEnd: current.isEnd && view.reachesEnd }
   }
+  if (forms.also) spans.push(...findSecrets(forms.also, range, isLowerCase))
   return spans.length < 2 ? spans : merge(spans)
 }
 

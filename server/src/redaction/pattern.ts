@@ -73,6 +73,20 @@ export function patternsOfPart(secret: string, { from, to }: SecretPart): Patter
 }
 
 /**
+ * The same of a digest in hex, in capitals or not, and in base64 of its bytes. As a list of values it is found by its
+ * bytes, with `bytesOfDigest`.
+ */
+export function patternsOfDigest(digest: string): Pattern[] {
+  const bytes = Buffer.from(digest, 'hex')
+  const least = present(bytes.length)
+  return [pattern(Buffer.from(digest), lowerCase, { enough: 2 * least }), ...base64(bytes, least)]
+}
+
+export function bytesOfDigest(digest: string): Pattern {
+  return plain(Buffer.from(digest, 'hex'))
+}
+
+/**
  * How much of a secret that is cut off has to be present. Less would be cheap to guess piece by piece; with more than
  * 16 characters missing it is of no use as a credential.
  */

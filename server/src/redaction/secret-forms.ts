@@ -4,16 +4,19 @@ import type { Secret } from '../platform/secret.ts'
 import { compileSearch } from './block-search.ts'
 import type { BlockSearch } from './block-search.ts'
 import { anyByte, usualBytes } from './held-back.ts'
-import { patternsOf, patternsOfPart } from './pattern.ts'
+import { bytesOfDigest, patternsOf, patternsOfDigest, patternsOfPart } from './pattern.ts'
 import type { Pattern } from './pattern.ts'
 import { partsOf } from './secret-parts.ts'
 import type { DecodingScope } from './unescape.ts'
 
 export interface SecretForms extends DecodingScope {
-  readonly secrets: readonly Secret[]
   /** Undefined if there is nothing to search for. */
   readonly search: BlockSearch | undefined
+  /** What lists of byte values are searched for. */
+  readonly inLists: readonly BlockSearch[]
   readonly longestPattern: number
+  /** Secrets of one request, which are searched for as well: compiling all of them each time would take longer. */
+  readonly also?: SecretForms
   /** The maximum length of any encoded form of a secret, in bytes. */
   readonly longestForm: number
   /** A cache of header names without secrets, as received and in lower case. An upstream uses few different names. */
@@ -32,20 +35,27 @@ const alwaysWanted = Buffer.from(
   'latin1',
 )
 
-export function compileSecrets(secrets: readonly Secret[]): SecretForms {
-  const revealed = [...new Set(secrets.filter(isRedactable).map((secret) => secret.reveal()))]
+/** `digests` are secrets in lower-case hex, which stand for bytes. */
+export function compileSecrets(secrets: readonly Secret[], digests: readonly Secret[] = []): SecretForms {
+  const revealed = [...new Set([...secrets, ...digests].filter(isRedactable).map((secret) => secret.reveal()))]
   const patterns = revealed.flatMap((value) => [
     ...patternsOf(value),
     ...partsOf(value).flatMap((part) => patternsOfPart(value, part)),
   ])
+  const ofDigests = digests.map((digest) => digest.reveal())
+  patterns.push(...ofDigests.flatMap(patternsOfDigest))
+  const search = patterns.length === 0 ? undefined : compileSearch(patterns)
   const longest = revealed.reduce((most, value) => Math.max(most, Buffer.byteLength(value)), 0)
   // Taken from the patterns, not the secrets: a secret that looks like escapes has other bytes once it is decoded.
   const patternBytes = bytesOf(patterns)
   const isUsual = patternBytes.every((isIn, byte) => isIn === 0 || usualBytes[byte] === 1)
   const longestPattern = patterns.reduce((most, { first, last }) => Math.max(most, last - first), 0)
   return {
-    secrets,
-    search: patterns.length === 0 ? undefined : compileSearch(patterns),
+    search,
+    inLists: [
+      ...(search ? [search] : []),
+      ...(ofDigests.length > 0 ? [compileSearch(ofDigests.map(bytesOfDigest))] : []),
+    ],
     longestPattern,
     reach: longestPattern + sharedCharacters,
     longestForm: longest * bytesPerCharacter,
@@ -55,9 +65,12 @@ export function compileSecrets(secrets: readonly Secret[]): SecretForms {
   }
 }
 
-/** With secrets that are valid for one request. */
-export function formsWith({ secrets }: SecretForms, more: readonly Secret[]): SecretForms {
-  return compileSecrets([...secrets, ...more])
+/** With the signatures of a call's requests. */
+export function formsWith(forms: SecretForms, signatures: readonly Secret[]): SecretForms {
+  const also = compileSecrets([], signatures)
+  if (!forms.search) return also
+  const longestForm = Math.max(forms.longestForm, also.longestForm)
+  return { ...forms, also, longestForm, plainNames: new Map() }
 }
 
 function bytesOf(patterns: readonly Pattern[]): Uint8Array {
