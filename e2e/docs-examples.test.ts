@@ -59,6 +59,7 @@ const proofs: Record<string, string> = {
 const logs: Record<string, RegExp> = {
   "provider_slug: 'github-token'": /octocat/,
   "provider_slug: 'tickets'": /basic.*Support/,
+  "kind: 'aws_sigv4'": /aws_sigv4.*Backups/,
   "auth_methods: [{ kind: 'client_credentials' }]": /active.*machines/,
   'console.log(status, body)': /^\[\[200,.*"authorization":"Bearer \[REDACTED\]"/,
   'const slack =': /^\[\["host_not_allowed"\]\]$/,

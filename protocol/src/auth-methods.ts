@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Dictionary, DisplayName, Nullable, Prose, Strict, Text } from './schema.ts'
 
-export const authMethodKinds = ['oauth2', 'api_key', 'basic', 'client_credentials'] as const
+export const authMethodKinds = ['oauth2', 'api_key', 'aws_sigv4', 'basic', 'client_credentials'] as const
 export type AuthMethodKind = (typeof authMethodKinds)[number]
 
 /** Also the name of a method, so part of request bodies. */
@@ -68,6 +68,18 @@ const CredentialCheck = Strict({
   ),
 })
 
+const AwsName = Type.String({ pattern: '^[a-z0-9-]{1,64}$' })
+
+const SigningEntry = Strict({
+  host: Type.String({
+    pattern: '^[a-z0-9.*:{}-]{1,255}$',
+    description: 'One of api_hosts. {region} can stand for one of its labels, as in *.s3.{region}.amazonaws.com',
+    examples: ['s3.us-east-1.amazonaws.com'],
+  }),
+  region: Type.Optional(AwsName),
+  service: AwsName,
+})
+
 /** A way in which the provider's API can be authenticated, as an administrator sets it. */
 export const AuthMethod = Strict({
   kind: Type.Enum(authMethodKinds),
@@ -77,6 +89,13 @@ export const AuthMethod = Strict({
   members: Type.Optional(Type.Array(CredentialMember, { minItems: 1, maxItems: 10 })),
   inject: Type.Optional(Type.Array(CredentialPlace, { minItems: 1, maxItems: 10 })),
   check: Type.Optional(CredentialCheck),
+  signs: Type.Optional(
+    Type.Array(SigningEntry, {
+      minItems: 1,
+      maxItems: 100,
+      description: 'The regions and services that AWS requests are signed for, by host. No other host is called',
+    }),
+  ),
 })
 export type AuthMethod = Static<typeof AuthMethod>
 export const AuthMethods = Type.Array(AuthMethod, { minItems: 1, maxItems: 10 })
@@ -126,6 +145,11 @@ export const AuthMethodDetails = Type.Object({
       url: Type.String(),
       headers: Type.Optional(CheckHeaders),
       account: Nullable(Type.Object({ id: Type.String(), labels: Type.Array(Type.String()) })),
+    }),
+  ),
+  signs: Type.Optional(
+    Type.Array(Type.Object({ host: Type.String(), region: Nullable(Type.String()), service: Type.String() }), {
+      description: 'Of aws_sigv4. A region of null is the one in the host',
     }),
   ),
 })

@@ -41,6 +41,12 @@ export const errorKinds = {
     retryable: false,
     message: 'The provider did not accept this credential, so nothing was stored. Check it, or create a new one.',
   },
+  aws_chunk_signing_unsupported: {
+    status: 400,
+    retryable: false,
+    message:
+      'The chunks of this body are signed, which only the holder of the AWS keys can do. Send the body unsigned: as a whole, or with STREAMING-UNSIGNED-PAYLOAD-TRAILER to S3.',
+  },
   challenge_purpose_mismatch: {
     status: 400,
     retryable: false,

@@ -2,6 +2,13 @@ import { Type, type Static } from 'typebox'
 import { grantStatuses } from './grants.ts'
 import { Dictionary, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
+/** What an AWS request is signed for, where its host leaves a choice. */
+export const AwsScope = Strict({
+  region: Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,64}$', examples: ['us-east-1'] })),
+  service: Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,64}$', examples: ['s3'] })),
+})
+export type AwsScope = Static<typeof AwsScope>
+
 export const ProxyBody = Strict({
   grant_id: Text({ maxLength: 100 }),
   method: Type.String({ minLength: 1, maxLength: 20 }),
@@ -25,6 +32,7 @@ export const ProxyBody = Strict({
         "Returns the upstream's own status, headers and body as they arrive, marked `x-sallyport-upstream: 1`; an error of the service is marked `x-sallyport-error: 1`. A relative `location` is made absolute. `x-request-id` and headers that concern this service's origin (`strict-transport-security`, `alt-svc`, `content-security-policy`) are sent as `x-sallyport-<name>`; for a browser (`Origin`, `Sec-Fetch-Site`, `Cookie`), or with `x-sallyport-header-names: prefixed`, also `link`, `location`, `refresh`, `www-authenticate` and any other header that a browser acts on. `set-cookie` is never sent.",
     }),
   ),
+  aws: Type.Optional(AwsScope),
   dry_run: Type.Optional(Type.Boolean({ description: 'Only check whether the call would be allowed' })),
 })
 export type ProxyBody = Static<typeof ProxyBody>

@@ -336,6 +336,8 @@ test('a Secret is revealed only in the listed files', () => {
     'platform/vault/key-files.ts', // writes the files of the data directory
     'platform/vault/master-keys.ts', // parses and writes the master keys
     'platform/vault/vault.ts', // seals
+    'providers/auth-kinds/aws-sigv4.ts', // packs and unpacks the keys of a role
+    'providers/aws/sign-request.ts', // signs with it
     'providers/injector.ts', // puts what was entered into the call
     'proxy/admit.ts', // hands out an answer that was kept under an Idempotency-Key
     'proxy/credential-kinds/header.ts', // puts a token into the call

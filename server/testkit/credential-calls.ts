@@ -26,6 +26,8 @@ export const credentialCalls: Record<string, { refused: string[]; harmless: stri
       'POST https://api.atlassian.com/ex/jira/c1/rest/api/3/issue',
     ],
   },
+  // Which of its calls are refused is tested in proxy/aws-call.test.ts.
+  aws: { refused: [], harmless: ['GET https://s3.us-east-1.amazonaws.com/bucket/key'] },
   discord: {
     refused: [
       'POST https://discord.com/api/v10/channels/1/webhooks',

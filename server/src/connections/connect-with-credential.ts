@@ -7,7 +7,7 @@ import type { Egress } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { perHour, takeFromLimit } from '../platform/limits/rate-limits.ts'
-import { isFormMethod, mintingOf } from '../providers/auth-kinds/auth-kind.ts'
+import { authKindOf, isFormMethod, mintingOf } from '../providers/auth-kinds/auth-kind.ts'
 import type { FormMethod } from '../providers/auth-kinds/auth-kind.ts'
 import type { Minting, MintSource } from '../providers/auth-kinds/minting.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -141,30 +141,38 @@ export async function checked(
 ): Promise<Checked> {
   const { config, database, users, clock } = needs
   const { check } = method
+  const { identify } = authKindOf(method.kind)
   const minting = mintingOf(method, values)
+  const source = { provider, method, values }
   await database.transaction(async (tx) => {
     await assertUser(users, tx, userId)
     await takeFromLimit(tx, `connect:${userId}`, perHour(config.connectsPerHour), clock())
-    if (check || minting) await takeFromLimit(tx, `credential-check:${userId}`, perHour(checksPerHour), clock())
+    if (check || minting || identify)
+      await takeFromLimit(tx, `credential-check:${userId}`, perHour(checksPerHour), clock())
   })
-  if (minting) return firstToken(needs, minting, { provider, method, values })
+  if (minting) return answered(() => firstToken(needs, minting, source))
+  if (identify) return answered(async () => ({ account: await identify(needs, source), tokens: undefined }))
   const account = check ? await checkCredential(needs, provider, { ...method, check }, values) : undefined
   return { account, tokens: undefined }
 }
 
 async function firstToken(needs: CheckedNeeds, minting: Minting, source: MintSource): Promise<Checked> {
-  const field = 'credential'
-  const unavailable = (detail: string) => new ServiceError('provider_unavailable', { field, detail })
-  const ask = async () => {
-    const tokens = await minting.mint(needs, source)
-    if (!areKeepable(tokens)) throw unavailable('weak_token')
-    return { tokens, account: await minting.account(needs, source) }
-  }
+  const tokens = await minting.mint(needs, source)
+  if (!areKeepable(tokens)) throw unavailable('weak_token')
+  return { tokens, account: await minting.account(needs, source) }
+}
+
+function answered(ask: () => Promise<Checked>): Promise<Checked> {
   return ask().catch((error: unknown) => {
     if (error instanceof OAuthRefused) {
-      throw new ServiceError('credential_refused', { field, extra: { upstream_status: error.status ?? 400 } })
+      const extra = { upstream_status: error.status ?? 400 }
+      throw new ServiceError('credential_refused', { field: 'credential', extra })
     }
     if (error instanceof OAuthAnswerInvalid || isUnavailable(error)) throw unavailable(error.message)
     throw error
   })
+}
+
+function unavailable(detail: string): ServiceError {
+  return new ServiceError('provider_unavailable', { field: 'credential', detail })
 }

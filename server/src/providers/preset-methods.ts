@@ -12,16 +12,21 @@ export function presetMethods({ authMethods }: Preset, apiHosts: readonly string
   const left = authMethods.flatMap((method) => {
     const copy = structuredClone(method) as AuthMethod & { env?: string[] }
     delete copy.env
-    const { inject, check, members, ...rest } = copy
+    const { inject, check, members, signs, ...rest } = copy
     const places = inject?.flatMap(({ hosts, ...place }) => {
       const listed = hosts?.filter(isListed)
       if (listed?.length === 0) return []
       return [{ ...place, ...(listed && { hosts: listed }) }]
     })
-    const isLost = places?.length === 0 || members?.some(({ name, host }) => host && !isListed(tenantOf(name, host)))
+    const signed = signs?.filter(({ host }) => isListed(host.replace('*', 'tenant').replace('{region}', 'us-east-1')))
+    const isLost =
+      places?.length === 0 ||
+      signed?.length === 0 ||
+      members?.some(({ name, host }) => host && !isListed(tenantOf(name, host)))
     if (isLost) return []
     const isChecked = check && isListed(new URL(check.url.replace(/\{\w+\}/g, 'tenant')).host)
-    return [{ ...rest, ...(members && { members }), ...(places && { inject: places }), ...(isChecked && { check }) }]
+    const sent = { ...(places && { inject: places }), ...(signed && { signs: signed }) }
+    return [{ ...rest, ...(members && { members }), ...sent, ...(isChecked && { check }) }]
   })
   if (left.length > 0) return left
   const message =

@@ -7,6 +7,7 @@ import { authKindOf, isFormMethod, isMintedMethod } from './auth-kinds/auth-kind
 import type { FormMethod } from './auth-kinds/auth-kind.ts'
 import { hostMember, memberNamed, oauth2Method } from './auth-method.ts'
 import type { AuthMethod, CredentialCheck, CredentialMember, CredentialPlace } from './auth-method.ts'
+import { readSigningEntries } from './aws/signing-scopes.ts'
 import { readInjectedHeader } from './calling.ts'
 import { placeholder } from './injector.ts'
 import { membersIn, parseTemplate, render } from './template.ts'
@@ -30,7 +31,7 @@ export function readAuthMethods(
 function readMethod(given: GivenMethod, apiHosts: readonly string[], field: string): AuthMethod {
   const { kind, name = kind, label = null, help = null } = given
   if (kind === 'oauth2') {
-    const extra = (['members', 'inject', 'check'] as const).find((member) => given[member] !== undefined)
+    const extra = (['members', 'inject', 'check', 'signs'] as const).find((member) => given[member] !== undefined)
     if (extra !== undefined) throw invalid(`${field}.${extra}`, 'The method "oauth2" has no such member. Omit it.')
     if (name !== 'oauth2') throw invalid(`${field}.name`, 'The method "oauth2" has no other name. Omit it.')
     return oauth2Method
@@ -42,10 +43,24 @@ function readMethod(given: GivenMethod, apiHosts: readonly string[], field: stri
     ...{ kind, name, label, help, members },
     inject: readPlaces(given, known, apiHosts, `${field}.inject`),
     check: given.check ? readCheck(given.check, known, apiHosts, `${field}.check`) : null,
+    ...readSigns(given, apiHosts, `${field}.signs`),
   }
   if (isMintedMethod(method)) assertIsMinted(given, field)
   else if (isFormMethod(method)) assertIsSent(method, field)
   return method
+}
+
+function readSigns(
+  { kind, signs }: GivenMethod,
+  apiHosts: readonly string[],
+  field: string,
+): Pick<AuthMethod, 'signs'> {
+  if (kind !== 'aws_sigv4') {
+    if (signs) throw invalid(field, `The method "${kind}" signs nothing. Omit "signs".`)
+    return {}
+  }
+  if (!signs) throw new ServiceError('missing_field', { field, message: `"${field}" is missing. Add it.` })
+  return { signs: readSigningEntries(signs, apiHosts, field) }
 }
 
 function readMembers(given: GivenMethod, apiHosts: readonly string[], field: string): CredentialMember[] {
@@ -191,7 +206,7 @@ function assertKnown(parts: readonly TemplatePart[], members: ReadonlyMap<string
 
 /** What the token endpoint expects is fixed, and issuing a token is the check. */
 function assertIsMinted({ kind, members, check }: GivenMethod, field: string): void {
-  if (check) throw invalid(`${field}.check`, `The method "${kind}" is checked by its token endpoint. Omit "check".`)
+  if (check) throw invalid(`${field}.check`, `The method "${kind}" is always checked in the same way. Omit "check".`)
   const known = kind === 'oauth2' ? [] : authKindOf(kind).defaultMembers
   members?.forEach((member, index) => {
     const usual = known.find(({ name }) => name === member.name)

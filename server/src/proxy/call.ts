@@ -1,3 +1,4 @@
+import type { AwsScope } from '@sallyport/protocol/proxy'
 import type { Standing } from '../grants/standing.ts'
 import type { Destination } from './destination.ts'
 import type { HeaderList, Route } from './upstream.ts'
@@ -13,6 +14,7 @@ export interface ProxyInput {
   timeoutMs: number | undefined
   followRedirects: boolean
   stream: boolean
+  aws?: AwsScope | undefined
 }
 
 /** What is recorded of a call's destination: never values of the query, headers or the body. */
@@ -39,6 +41,8 @@ export interface Call {
   headers: HeaderList
   droppedHeaders: string[]
   body: Buffer | undefined
+  /** What the caller wants an AWS request signed for. */
+  aws?: AwsScope | undefined
   facts: Facts
   followsRedirects: boolean
   isStreamed: boolean

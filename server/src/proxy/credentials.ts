@@ -9,10 +9,11 @@ import type { Clock } from '../platform/clock.ts'
 import { setBounded } from '../platform/cache/memoize.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { FormMethod } from '../providers/auth-kinds/auth-kind.ts'
-import { isFormMethod, isMintedMethod } from '../providers/auth-kinds/auth-kind.ts'
+import { isFormMethod, isMintedMethod, isSigned } from '../providers/auth-kinds/auth-kind.ts'
 import { oauth2Method } from '../providers/auth-method.ts'
 import type { AuthMethod } from '../providers/auth-method.ts'
 import { compileSecrets } from '../redaction/secret-forms.ts'
+import { openAws } from './credential-kinds/aws.ts'
 import { openEntered } from './credential-kinds/entered.ts'
 import type { EnteredNeeds } from './credential-kinds/entered.ts'
 import { openOAuth2 } from './credential-kinds/oauth2.ts'
@@ -43,7 +44,7 @@ export type CredentialOf = (
 interface CredentialNeeds {
   freshToken: FreshTokenOf
   /** Opens what a person has entered. */
-  entered: (connectionId: string, method: FormMethod) => Promise<OpenedCredential>
+  entered: (connectionId: string, method: FormMethod, refused?: number) => Promise<OpenedCredential>
   clock: Clock
 }
 
@@ -51,8 +52,8 @@ export function createCredentials({ freshToken, entered, clock }: CredentialNeed
   const cache = new Map<string, Cached>()
   const openKind = ({ connectionId, authMethod }: StandingConnection, provider: StandingProvider, refused?: number) => {
     const method = methodNamed(provider, authMethod)
-    return isFormMethod(method) && !isMintedMethod(method)
-      ? entered(connectionId, method)
+    return isFormMethod(method) && (!isMintedMethod(method) || isSigned(method))
+      ? entered(connectionId, method, refused)
       : openOAuth2(freshToken, connectionId, provider, refused)
   }
   const open = async (connection: StandingConnection, provider: StandingProvider, refused?: number) => {
@@ -79,7 +80,9 @@ export function createCredentials({ freshToken, entered, clock }: CredentialNeed
 /** With those that people enter read from the database. */
 export function credentialsFor(needs: EnteredNeeds & Pick<CredentialNeeds, 'freshToken'>): CredentialOf {
   const { freshToken, clock } = needs
-  return createCredentials({ freshToken, entered: openEntered.bind(null, needs), clock })
+  const entered: CredentialNeeds['entered'] = (connectionId, method, refused) =>
+    isSigned(method) ? openAws(needs, connectionId, method, refused) : openEntered(needs, connectionId, method)
+  return createCredentials({ freshToken, entered, clock })
 }
 
 /** A provider keeps its methods for life. */

@@ -39,11 +39,15 @@ export function readIdempotencyKey(value: string | string[] | undefined): string
 
 /** Each part is preceded by its length, so that different requests never have the same text. */
 export function hashRequest(
-  request: Pick<Call, 'method' | 'headers' | 'body' | 'followsRedirects' | 'isStreamed'> & { url: URL },
+  request: Pick<Call, 'method' | 'headers' | 'body' | 'followsRedirects' | 'isStreamed' | 'aws'> & { url: URL },
 ): string {
   const hash = createHash('sha256')
   const headers = request.headers.map(([name, value]) => `${name}: ${value}`).sort()
-  const options = [...(request.followsRedirects ? ['follow_redirects'] : []), ...(request.isStreamed ? ['stream'] : [])]
+  const options = [
+    ...(request.followsRedirects ? ['follow_redirects'] : []),
+    ...(request.isStreamed ? ['stream'] : []),
+    ...(request.aws ? [`aws ${request.aws.region ?? ''} ${request.aws.service ?? ''}`] : []),
+  ]
   for (const part of [request.method, request.url.href, ...headers, ...options]) hash.update(`${part.length}:${part}\n`)
   hash.update(request.body ? `body ${request.body.length}:` : 'no body')
   if (request.body) hash.update(request.body)

@@ -62,7 +62,7 @@ export async function judge(
     throw new ServiceError('body_too_large', { field: 'body' })
   }
   if (body && body.length > sliceLength) await searchLongBody(headers, body, grant.allowedMethods !== null)
-  assertMayCall(grant, route.rules, { destination, method, headers, body })
+  assertMayCall(grant, route.rules, { destination, method, headers, body, aws: input.aws })
   // The caller's timeout replaces both our limits: for the whole call and for its first byte.
   const defaultMs = input.stream ? noTimeoutMs : needs.config.proxyCallSeconds * 1000
   return {
@@ -77,6 +77,7 @@ export async function judge(
     headers,
     droppedHeaders: dropped,
     body,
+    aws: input.aws,
     facts: known.facts,
     followsRedirects: input.followRedirects,
     isStreamed: input.stream,

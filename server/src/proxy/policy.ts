@@ -8,10 +8,12 @@ import type { StandingProvider } from '../grants/standing.ts'
 import { isAddress } from '../platform/egress/destinations.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
+import type { AuthMethod } from '../providers/auth-method.ts'
 import { matchesRule } from '../providers/presets/api-path.ts'
 import { readingsOf } from '../providers/presets/path-readings.ts'
 import { presetRulesAt } from '../providers/presets/preset-rules.ts'
 import type { PresetRules } from '../providers/presets/preset-rules.ts'
+import { assertAwsCall } from './aws-call.ts'
 import { namesCredentials, reachesCredentials } from './batch.ts'
 import { presetChecks } from './body-checks.ts'
 import type { Call } from './call.ts'
@@ -25,10 +27,12 @@ import type { HeaderList } from './upstream.ts'
 export interface ProviderRules extends Pick<StandingProvider, 'metadata' | 'preset' | 'apiHosts' | 'allowRange'> {
   /** The only host that the connection's token may be sent to. Null: all hosts of the provider. */
   apiHost: string | null
+  /** What AWS requests are signed for. Undefined for all other APIs. */
+  signs?: AuthMethod['signs']
 }
 
 /** With headers and body as they would be sent. */
-export type JudgedCall = Pick<Call, 'destination' | 'method' | 'headers' | 'body'>
+export type JudgedCall = Pick<Call, 'destination' | 'method' | 'headers' | 'body' | 'aws'>
 
 /** `rules` is undefined in the sandbox, which has no provider. */
 export function assertMayCall(grant: Grant, rules: ProviderRules | undefined, call: JudgedCall): void {
@@ -58,6 +62,11 @@ function assertMayReach(grant: Grant, rules: ProviderRules | undefined, destinat
   throw new ServiceError('host_not_allowed', { field: 'url' })
 }
 
+function notSigned(): ServiceError {
+  const message = 'Calls of this connection are not signed for AWS. Omit "aws".'
+  return new ServiceError('invalid_field', { field: 'aws', message })
+}
+
 /** Returns the preset's rules if the path is a batch endpoint. */
 function assertNoCredentials(rules: ProviderRules, call: JudgedCall, methods: readonly string[]) {
   const { destination } = call
@@ -68,6 +77,8 @@ function assertNoCredentials(rules: ProviderRules, call: JudgedCall, methods: re
     isCredentialEndpoint(rules.metadata, { hostname, readings }) ||
     preset.credentials.some((rule) => matchesRule(rule, readings, methods))
   if (isRefused) throw new ServiceError('credential_endpoint', { field: 'url' })
+  if (rules.signs) assertAwsCall(rules.signs, call, readings, methods)
+  else if (call.aws) throw notSigned()
   const { isQuery, isBatch } = presetChecks(preset, readings, methods)
   if (isQuery && namesCredentials(preset, call)) throw isAboutCredentials(call.body ? 'body' : 'url')
   return isBatch ? preset : undefined

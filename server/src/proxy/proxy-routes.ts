@@ -121,6 +121,7 @@ function toInput(body: Static<typeof ProxyBody>): ProxyInput {
     timeoutMs: body.timeout_ms,
     followRedirects: body.follow_redirects ?? false,
     stream: body.stream ?? false,
+    aws: body.aws,
   }
 }
 

@@ -56,7 +56,7 @@ export async function send<Response extends UpstreamHead>(
     const { method, destination, body, firstByteMs } = call
     const limits = { wholeMs, firstByteMs, maxBytes, takeRoom }
     const sent: UpstreamRequest = { method, url: destination.url, headers: call.headers, body, signal, limits }
-    const signing = credential.apply(sent)
+    const signing = credential.apply(sent, call.aws)
     if (!signing) return exchange(sent)
     return signing.then((added) => {
       signatures.push(...added)

@@ -1,3 +1,4 @@
+import type { AwsScope } from '@sallyport/protocol/proxy'
 import type { StreamedAnswer, WholeAnswer } from '../platform/egress/answers.ts'
 import type { EgressRequest } from '../platform/egress/egress.ts'
 import type { EgressLimits } from '../platform/egress/exchange.ts'
@@ -35,10 +36,10 @@ export type Sendable = Pick<UpstreamRequest, 'method' | 'url' | 'headers' | 'bod
 /** What a request is sent with, and every form of the secrets that must not come back. */
 export interface Credential {
   /**
-   * Adds itself to a request that the policy has judged already. What it adds is nowhere else. Returns secrets that are
-   * valid for this request alone, such as a signature, if there are any.
+   * Adds itself to a request that the policy has judged already. What it adds is nowhere else. Returns the
+   * request's signature in hex, if it makes one. `chosen`: what the caller wants it signed for.
    */
-  apply: (request: Sendable) => undefined | Promise<readonly Secret[]>
+  apply: (request: Sendable, chosen?: AwsScope) => undefined | Promise<readonly Secret[]>
   forms: SecretForms
   /** The same of the newest credential of the account, if it was renewed while the call was in flight. */
   newestForms?: () => SecretForms

@@ -1,10 +1,11 @@
 import type { AuthMethodForm } from '@sallyport/protocol/auth-methods'
 import type { AuthMethod, CredentialMember, CredentialPlace } from '../auth-method.ts'
 import { apiKey } from './api-key.ts'
+import { awsSigv4 } from './aws-sigv4.ts'
 import { basic } from './basic.ts'
 import { clientCredentials } from './client-credentials.ts'
 import type { CredentialValues } from '../injector.ts'
-import type { Minting } from './minting.ts'
+import type { Account, MintNeeds, Minting, MintSource } from './minting.ts'
 
 /** What is particular to a kind whose credential a person enters. */
 export interface AuthKind {
@@ -14,6 +15,8 @@ export interface AuthKind {
   inject: 'required' | readonly CredentialPlace[]
   /** Calls carry a token that is issued for the credential. Absent: they carry the credential. */
   minting?: Minting
+  /** Asks the provider whose a credential is, in a way of the kind's own. Throws as `mint` does. */
+  identify?: (needs: MintNeeds, source: MintSource) => Promise<Account | undefined>
   /** What is stored of a member's value, such as a file without the parts that are not used. Absent: all of it. */
   normalize?: (name: string, value: string) => string
   /** What is wrong with the value of a member, if something is. */
@@ -24,6 +27,7 @@ export interface AuthKind {
 
 const kinds: Record<Exclude<AuthMethod['kind'], 'oauth2'>, AuthKind> = {
   api_key: apiKey,
+  aws_sigv4: awsSigv4,
   basic,
   client_credentials: clientCredentials,
 }
@@ -42,6 +46,11 @@ export function isFormMethod(method: AuthMethod): method is FormMethod {
 /** Whether tokens can be issued for its credentials. */
 export function isMintedMethod(method: AuthMethod): boolean {
   return isFormMethod(method) && authKindOf(method.kind).minting !== undefined
+}
+
+/** Whether each call is signed, instead of carrying a credential. */
+export function isSigned({ kind }: AuthMethod): boolean {
+  return kind === 'aws_sigv4'
 }
 
 /** How a token is issued for these values. Undefined: calls carry the values themselves. */

@@ -90,7 +90,8 @@ for (const preset of presets) {
   test(`${preset.id}: where every tenant has a host, each method says which one`, () => {
     if (!apiHosts.some(isWildcard)) return
     if (oauth) assert.notEqual(oauth.apiHostFrom, undefined)
-    for (const method of formsOf(preset)) assert.ok(hostMember(method) ?? isForExactHosts(method), method.name)
+    for (const method of formsOf(preset))
+      assert.ok(hostMember(method) ?? method.signs ?? isForExactHosts(method), method.name)
   })
 
   test(`${preset.id}: an admin could give its methods in the same words, and people know where to get them`, () => {
@@ -115,7 +116,7 @@ for (const preset of presets) {
 
   test(`${preset.id}: its paths are on hosts that get the credential, and bodies are inspected where calls can hide`, () => {
     const { batchPaths = [], queryPaths = [], credentialFields = [], bodyChecks } = preset
-    const credentialPaths = preset.credentialPaths === 'none' ? [] : preset.credentialPaths
+    const credentialPaths = typeof preset.credentialPaths === 'string' ? [] : preset.credentialPaths
     for (const { host, path } of [...batchPaths, ...queryPaths, ...credentialPaths])
       assert.ok(
         apiHosts.some((api) => api === host || matchesHost(host, api) || matchesHost(api, host)),

@@ -2,6 +2,7 @@ import { airtable } from './airtable.ts'
 import { anthropic } from './anthropic.ts'
 import { asana } from './asana.ts'
 import { atlassian } from './atlassian.ts'
+import { aws } from './aws.ts'
 import { bitbucket } from './bitbucket.ts'
 import { braveSearch } from './brave-search.ts'
 import { buildkite } from './buildkite.ts'
@@ -62,6 +63,7 @@ export const presets: readonly Preset[] = [
   anthropic,
   asana,
   atlassian,
+  aws,
   bitbucket,
   braveSearch,
   buildkite,

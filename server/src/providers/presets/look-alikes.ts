@@ -41,7 +41,7 @@ const targets: Target[] = presets.flatMap((preset) => [
 function targetsOf(preset: Preset, name: string, fromLength: number): Target[] {
   const texts = new Set(readings(name).map((words) => words.join('')))
   return [...texts]
-    .filter((text) => text.length > 3)
+    .filter((text) => text.length > 2)
     .map((text) => ({
       preset,
       text,

@@ -66,5 +66,5 @@ function rulesElsewhere(preset: Preset): PresetRules {
 }
 
 function credentialPathsOf({ credentialPaths }: Preset): readonly ApiPath[] {
-  return credentialPaths === 'none' ? [] : credentialPaths
+  return typeof credentialPaths === 'string' ? [] : credentialPaths
 }

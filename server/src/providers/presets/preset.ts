@@ -114,9 +114,10 @@ export const PresetSchema = Strict({
    * Calls whose effect outlives the grant. They are never proxied: creating, reading or registering credentials;
    * changing how users sign in; permanent deliveries (webhooks, forwarding, mirrors, integrations); giving people
    * access to an account, organization or repository; exporting all of it. Sharing a single file, document or channel
-   * is ordinary use and allowed. `none` if the documentation in `docs` shows that there are none.
+   * is ordinary use and allowed. `none` if the documentation in `docs` shows that there are none, `by_operation` if
+   * paths can't tell (aws/credential-operations.ts).
    */
-  credentialPaths: Type.Union([Type.Literal('none'), ApiPaths]),
+  credentialPaths: Type.Union([Type.Literal('none'), Type.Literal('by_operation'), ApiPaths]),
   /** Paths where a query or the body names the type of the records to read or write. */
   queryPaths: Type.Optional(ApiPaths),
   /**

@@ -1,0 +1,78 @@
+import type { Preset } from './preset.ts'
+
+/** `service.region.amazonaws.com`, signed for the name of the endpoint unless another one is given. */
+const regional: [endpoint: string, service?: string][] = [
+  ['sts'],
+  ['athena'],
+  ['autoscaling'],
+  ['bedrock'],
+  ['bedrock-runtime', 'bedrock'],
+  ['cloudtrail'],
+  ['dynamodb'],
+  ['ec2'],
+  ['ecs'],
+  ['elasticloadbalancing'],
+  ['events'],
+  ['kms'],
+  ['lambda'],
+  ['logs'],
+  ['monitoring'],
+  ['rds'],
+  ['secretsmanager'],
+  ['sns'],
+  ['sqs'],
+  ['ssm'],
+  ['states'],
+]
+
+/** One endpoint for all regions. */
+const worldwide = ['iam', 'sts']
+const hostsOfS3 = ['s3', 's3.dualstack', 's3-accesspoint']
+
+export const aws: Preset = {
+  id: 'aws',
+  name: 'AWS',
+  otherNames: ['Amazon Web Services', 'Amazon S3'],
+  authMethods: [
+    {
+      kind: 'aws_sigv4',
+      help: 'In IAM, create a user with the permissions that agents need and no others, and an access key for it. Better: give the user nothing but sts:AssumeRole, and enter the ARN of a role with these permissions.',
+      members: [
+        { name: 'access_key_id', label: 'Access key ID' },
+        { name: 'secret_access_key', label: 'Secret access key' },
+        { name: 'session_token', label: 'Session token, of temporary keys' },
+        { name: 'role_arn', label: 'ARN of a role to assume' },
+        { name: 'external_id', label: 'External ID, if the role asks for one' },
+      ],
+      signs: [
+        ...regional.map(([endpoint, service = endpoint]) => ({
+          ...{ host: `${endpoint}.{region}.amazonaws.com`, service },
+        })),
+        ...hostsOfS3.flatMap((name) => [
+          { host: `${name}.{region}.amazonaws.com`, service: 's3' },
+          { host: `*.${name}.{region}.amazonaws.com`, service: 's3' },
+        ]),
+        { host: 's3.amazonaws.com', region: 'us-east-1', service: 's3' },
+        { host: '*.s3.amazonaws.com', region: 'us-east-1', service: 's3' },
+        ...worldwide.map((service) => ({ host: `${service}.amazonaws.com`, region: 'us-east-1', service })),
+        { host: 'ce.us-east-1.amazonaws.com', region: 'us-east-1', service: 'ce' },
+      ],
+      env: ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
+    },
+  ],
+  // Of these only the hosts in `signs`: anyone can have an API or a machine with a name below amazonaws.com.
+  apiHosts: ['*.amazonaws.com'],
+  credentialPaths: 'by_operation',
+  bodyChecks: ['form_action'],
+  docs: [
+    'https://docs.aws.amazon.com/general/latest/gr/rande.html',
+    'https://docs.aws.amazon.com/general/latest/gr/aws-service-information.html',
+    'https://docs.aws.amazon.com/general/latest/gr/s3.html',
+    'https://docs.aws.amazon.com/AmazonS3/latest/userguide/VirtualHosting.html',
+    'https://docs.aws.amazon.com/AmazonS3/latest/userguide/dual-stack-endpoints.html',
+    'https://docs.aws.amazon.com/general/latest/gr/bedrock.html',
+    'https://docs.aws.amazon.com/general/latest/gr/iam-service.html',
+    'https://docs.aws.amazon.com/general/latest/gr/sts.html',
+    'https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html',
+  ],
+}
