@@ -164,6 +164,11 @@ export const errorKinds = {
     message: 'This challenge has expired. Register the key again to get a new one.',
   },
   body_too_large: { status: 413, retryable: false, message: 'The request body is too large for this endpoint.' },
+  body_not_inspectable: {
+    status: 413,
+    retryable: false,
+    message: 'This body has to be inspected before it is sent, and is longer than 1 MiB. Send it in smaller parts.',
+  },
   unsupported_media_type: { status: 415, retryable: false, message: 'Send the body as application/json.' },
   wrong_host: { status: 421, retryable: false, message: 'The Host header does not match this service.' },
   rate_limited: { status: 429, retryable: true, message: 'Too many requests. Wait for the time in Retry-After.' },

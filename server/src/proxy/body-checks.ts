@@ -3,6 +3,7 @@
  * never looked at, so it can be of any length.
  */
 import type { Grant } from '../grants/grant.ts'
+import { ServiceError } from '../platform/errors.ts'
 import { matchesRule } from '../providers/presets/api-path.ts'
 import { readingsOf } from '../providers/presets/path-readings.ts'
 import type { PathReading } from '../providers/presets/path-readings.ts'
@@ -34,6 +35,13 @@ export function bodyChecksFor(head: CallHead, grant: Grant, rules: ProviderRules
 
 export function mustBeInspected({ parameters, isQuery, isBatch }: BodyChecks): boolean {
   return parameters !== undefined || isQuery || isBatch
+}
+
+/** A body that must be inspected is buffered, and may have this length, also once it is decompressed. */
+export const maxInspectedBytes = 1024 * 1024
+
+export function assertInspectable(bytes: number): void {
+  if (bytes > maxInspectedBytes) throw new ServiceError('body_not_inspectable', { field: 'body' })
 }
 
 export function presetChecks(

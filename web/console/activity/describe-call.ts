@@ -53,6 +53,7 @@ const reasons: Record<string, string> = {
   grant_not_found: 'it has no such grant',
   agent_disabled: 'the agent is disabled',
   credential_endpoint: 'this endpoint handles credentials or creates lasting access',
+  body_not_inspectable: 'the body was too large to be inspected',
   address_not_allowed: 'the address is not allowed',
   invalid_url: 'the URL is invalid',
   connection_needs_reauth: 'you need to sign in to the account again',
