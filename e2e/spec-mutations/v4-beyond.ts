@@ -110,6 +110,12 @@ export const v4Beyond: Mutation[] = [
     to: 'request.headers = [...request.headers, ...headers.slice(1).map(',
   },
   {
+    row: 'POST /v4/connections, of a preset',
+    file: 'server/src/providers/offered-preset.ts',
+    from: 'ids.filter((id) => !used.has(id))',
+    to: 'ids.filter(() => used.size >= 0)',
+  },
+  {
     row: 'PUT /v4/connections/{id}/credential',
     file: 'server/src/connections/replace-credential.ts',
     from: 'if (account && !isSame) throw anotherAccount()',

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { AuthMethodDetails, AuthMethodForm, AuthMethods } from './auth-methods.ts'
-import { ListQuery, Page } from './lists.ts'
+import { ListQuery, maxPageSize, Page } from './lists.ts'
 import { Dictionary, DisplayName, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
 export const providerStatuses = ['active', 'pending_credentials', 'disabled'] as const
@@ -47,6 +47,7 @@ const publicView = {
   api_hosts: Type.Array(Type.String()),
   device_flow: Type.Boolean({ description: 'Whether the device flow (RFC 8628) is supported' }),
   auth_methods: Type.Array(AuthMethodForm, { description: 'How accounts can be connected' }),
+  docs: Type.Array(Type.String(), { description: "Of a preset: the provider's own pages about credentials and APIs" }),
   verified: Type.Boolean({ description: 'false: an agent proposed it, and its URLs come from that agent' }),
   status: Type.Enum(providerStatuses),
 }
@@ -168,17 +169,32 @@ export type ProviderPage = Static<typeof ProviderPage>
 
 /** A built-in provider definition: an admin only has to add a client id and secret. */
 export const Preset = Type.Object({
-  preset: Type.String({ description: 'The value for "preset"' }),
+  preset: Type.String({ description: 'The value for "preset", and the slug' }),
   provider_name: Type.String(),
   issuer_url: Nullable(Type.String({ description: 'null: it does not use OAuth' })),
   scopes: Type.Array(Type.String()),
   api_hosts: Type.Array(Type.String()),
   device_flow: Type.Boolean(),
+  auth_methods: Type.Array(AuthMethodForm, { description: 'How accounts can be connected' }),
+  needs_client: Type.Boolean({
+    description: 'Whether no account can be connected until an administrator has registered an OAuth client',
+  }),
+  connectable: Type.Boolean({
+    description:
+      'Whether POST /v4/connections takes it as "provider_slug", although there is no such provider yet. ' +
+      'The provider is created with the first account',
+  }),
   redirect_uri: Type.String({ description: 'The redirect URI to register with the provider' }),
   notes: Nullable(Type.String({ description: 'Notes for registering the client' })),
   docs: Type.Array(Type.String()),
 })
 export type Preset = Static<typeof Preset>
 
+export const ListPresetsQuery = Strict({
+  query: Type.Optional(Text({ maxLength: 100, description: 'Words that are part of its names or hosts' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPageSize, default: maxPageSize })),
+  cursor: Type.Optional(Slug),
+})
+export type ListPresetsQuery = Static<typeof ListPresetsQuery>
 export const PresetPage = Page('presets', Preset)
 export type PresetPage = Static<typeof PresetPage>

@@ -83,6 +83,8 @@ export interface UserClient {
   }
   providers: {
     list: (query?: wire.ListProvidersQuery, options?: Options) => Listing<wire.ProviderPage, wire.Provider>
+    /** What is known about providers in advance. Accounts of those that are `connectable` can be connected now. */
+    presets: (query?: wire.ListPresetsQuery, options?: Options) => Listing<wire.PresetPage, wire.Preset>
   }
   audit: Audit
   /** Streams changes as they happen. Reconnects when the connection is lost, and ends when the signal is aborted. */
@@ -169,6 +171,8 @@ export function createUserClient(given: UserClientOptions = {}): UserClient {
     providers: {
       list: (query, options) =>
         listing<wire.ProviderPage, 'providers'>(transport, '/v4/providers', 'providers', query, options),
+      presets: (query, options) =>
+        listing<wire.PresetPage, 'presets'>(transport, '/v4/providers/presets', 'presets', query, options),
     },
     audit: auditOf(transport),
     events: (options) => followEvents(transport, options),

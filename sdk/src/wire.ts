@@ -59,6 +59,7 @@ export type { DeviceKey } from '@sallyport/protocol/jwk'
 export type { PageQuery } from '@sallyport/protocol/lists'
 export type {
   CreateProviderBody,
+  ListPresetsQuery,
   ListProvidersQuery,
   Preset,
   PresetPage,

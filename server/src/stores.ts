@@ -24,6 +24,7 @@ import { grantStore } from './grants/grant-store.ts'
 import { standingStore } from './grants/standing-store.ts'
 import { createLegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import { createProviderStore } from './providers/provider-store.ts'
+import { usedPresetStore } from './providers/used-preset-store.ts'
 import { singleStatementStore } from './call-log/single-statement-store.ts'
 import { createIdempotency } from './proxy/idempotency-store.ts'
 import { createSandboxStore } from './sandbox/sandbox-store.ts'
@@ -49,6 +50,7 @@ export function createStores({ database, vault, clock }: { database: Database; v
     challenges: challengeStore,
     pairingCodes: pairingCodeStore,
     providers: createProviderStore(vault),
+    usedPresets: usedPresetStore,
     connections: createConnectionStore(vault),
     credentials: createCredentialStore(vault),
     refreshes: createRefreshStore(vault),

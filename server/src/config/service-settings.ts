@@ -26,6 +26,11 @@ export const serviceSettings = {
   ),
   SALLYPORT_PROPOSALS_PER_DAY: setting('10', 'Providers that one agent can propose per day', integer(1, 1_000_000)),
   SALLYPORT_PROPOSALS_PER_DAY_IN_ALL: setting('50', 'The same for all agents together', integer(1, 1_000_000)),
+  SALLYPORT_USER_PRESETS: setting(
+    'on',
+    'Whether users can connect accounts by key at presets that no administrator has added yet',
+    oneOf('on', 'off'),
+  ),
 
   // Sessions, devices and connections
   SALLYPORT_LOGIN_TOKEN_SECONDS: setting('900', 'Lifetime of a login token', integer(1, 86_400)),

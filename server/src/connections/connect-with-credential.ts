@@ -10,8 +10,10 @@ import { perHour, takeFromLimit } from '../platform/limits/rate-limits.ts'
 import { authKindOf, isFormMethod, mintingOf } from '../providers/auth-kinds/auth-kind.ts'
 import type { FormMethod } from '../providers/auth-kinds/auth-kind.ts'
 import type { Minting, MintSource } from '../providers/auth-kinds/minting.ts'
+import { addOffered, offeredProvider } from '../providers/offered-preset.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
+import type { UsedPresetStore } from '../providers/used-preset-store.ts'
 import type { UserStore } from '../sessions/user-store.ts'
 import { isUnavailable } from '../platform/oauth/failures.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
@@ -25,12 +27,13 @@ import type { ConnectionStore } from './connection-store.ts'
 import { credentialText, hostOf, readCredential } from './credential.ts'
 
 export interface ConnectWithCredentialNeeds {
-  config: Pick<Config, 'connectsPerHour'>
+  config: Pick<Config, 'connectsPerHour' | 'userPresets'>
   database: Database
   egress: Egress
   oauth: OAuth
   users: UserStore
   providers: ProviderStore
+  usedPresets: UsedPresetStore
   connections: ConnectionStore
   audit: AuditWriter
   clock: Clock
@@ -53,15 +56,18 @@ export async function connectWithCredential(
   requestId: string,
 ): Promise<Connection> {
   const { database, users, providers, connections, audit, clock } = needs
-  const provider = activeProvider(await providers.findBySlug(database.queries, entered.providerSlug))
+  const existing = await providers.findBySlug(database.queries, entered.providerSlug)
+  const provider = activeProvider(
+    existing ?? (await offeredProvider(needs, database.queries, entered.providerSlug, clock())),
+  )
   const method = chooseMethod(provider, entered.authMethod)
   const values = readCredential(method, entered.values)
   const apiHost = hostOf(method, values)
   const { account, tokens } = await checked(needs, userId, provider, method, values)
   const now = clock()
   const kept = tokens && keptFrom(tokens, now)
-  const connection: Connection = {
-    ...{ connectionId: newId('con', now), userId, providerId: provider.providerId, authMethod: method.name },
+  const connection: Omit<Connection, 'providerId'> = {
+    ...{ connectionId: newId('con', now), userId, authMethod: method.name },
     ...{ status: 'active', accountId: account?.id ?? null, accountLabel: entered.label ?? account?.label ?? null },
     ...{
       apiHost,
@@ -75,9 +81,12 @@ export async function connectWithCredential(
   return database.transaction(async (tx) => {
     // Check both again: the provider took a while to answer.
     await assertUser(users, tx, userId)
-    activeProvider(await providers.lock(database, tx, provider.providerId))
+    const { providerId } = existing
+      ? activeProvider(await providers.lock(database, tx, existing.providerId))
+      : await addOffered(needs, tx, provider, { userId, requestId })
+    const connected: Connection = { ...connection, providerId }
     const held = { expiresAt: null, obtainedAt: now, ...kept, credential: credentialText(values) }
-    if (!(await connections.insert(tx, connection, held))) {
+    if (!(await connections.insert(tx, connected, held))) {
       const message =
         'This account is connected already. Replace its credential with PUT /v4/connections/{id}/credential, or disconnect it.'
       throw new ServiceError('conflict', { field: 'credential', message })
@@ -85,7 +94,7 @@ export async function connectWithCredential(
     const { connectionId } = connection
     const detail = { connection_id: connectionId, provider: provider.slug, auth_method: method.name }
     await audit.append(tx, { event: 'connection.created', at: now, requestId, userId, connectionId, detail })
-    return connection
+    return connected
   })
 }
 

@@ -14,6 +14,7 @@ import { sandboxRequests } from './0009-sandbox-requests.ts'
 import { activeGrants } from './0010-active-grants.ts'
 import { auditLists } from './0011-audit-lists.ts'
 import { credentials } from './0012-credentials.ts'
+import { userPresets } from './0013-user-presets.ts'
 
 /**
  * In order. A released migration is never edited, and there are no down migrations. docs/storage.md describes the
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
   activeGrants,
   auditLists,
   credentials,
+  userPresets,
 ]
 
 /** Applies all pending migrations. */

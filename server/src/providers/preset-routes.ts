@@ -1,34 +1,80 @@
-import { PresetPage } from '@sallyport/protocol/providers'
+import { matchesWords } from '@sallyport/protocol/search'
+import { maxPageSize } from '@sallyport/protocol/lists'
+import { ListPresetsQuery, PresetPage } from '@sallyport/protocol/providers'
+import type { Preset as PresetView } from '@sallyport/protocol/providers'
 import type { Config } from '../config/config.ts'
+import type { Database } from '../platform/database/database.ts'
+import { pageOf } from '../platform/database/paging.ts'
+import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
+import { needsNoClient, offeredPresets } from './offered-preset.ts'
+import { presetMethods } from './preset-methods.ts'
 import { presets } from './presets/catalogue.ts'
+import type { Preset } from './presets/preset.ts'
+import { formOf } from './provider-view.ts'
 import { redirectUri } from './provider.ts'
+import { readAuthMethods } from './read-auth-methods.ts'
+import type { UsedPresetStore } from './used-preset-store.ts'
 
-export function presetRoutes(http: Http, { config }: { config: Pick<Config, 'baseUrl'> }): void {
+interface PresetRouteNeeds {
+  config: Pick<Config, 'baseUrl' | 'userPresets'>
+  database: Database
+  usedPresets: UsedPresetStore
+}
+
+export function presetRoutes(http: Http, needs: PresetRouteNeeds): void {
+  const { config, database } = needs
+  const views = presets.map((preset) => ({ preset, view: viewOf(preset, config.baseUrl) }))
+
   http.get(
     '/v4/providers/presets',
     {
-      config: { allow: ['admin'] },
+      config: { allow: ['admin', 'user'] },
       schema: {
         tags: ['Providers'],
-        summary: 'List provider presets',
-        description: 'Each needs only the credentials of an OAuth app that you register with the provider.',
+        summary: 'List and search provider presets',
+        description:
+          'What is known about providers in advance, and what a form has to ask for. Without `limit` all of them. ' +
+          'For OAuth each needs the credentials of an app that an administrator registers with the provider.',
+        querystring: ListPresetsQuery,
         response: { 200: PresetPage },
       },
     },
-    () => ({
-      presets: presets.map((preset) => ({
-        preset: preset.id,
-        provider_name: preset.name,
-        issuer_url: preset.oauth?.issuerUrl ?? null,
-        scopes: [...(preset.oauth?.defaultScopes ?? [])],
-        api_hosts: [...preset.apiHosts],
-        device_flow: preset.oauth?.deviceAuthorizationUrl !== undefined,
-        redirect_uri: redirectUri(config.baseUrl, preset.id),
-        notes: preset.oauth?.notes ?? null,
-        docs: [...preset.docs],
-      })),
-      next_cursor: null,
-    }),
+    async ({ query: { query = '', limit = maxPageSize, cursor } }) => {
+      const found = views.filter(({ preset }) => matchesWords(searchedText(preset), query))
+      const { records, nextCursor } = pageOf(found.slice(startAfter(cursor, found)), limit, ({ preset }) => preset.id)
+      const offered = await offeredPresets(needs, database.queries)
+      return {
+        presets: records.map(({ preset, view }) => ({ ...view, connectable: offered.has(preset.id) })),
+        next_cursor: nextCursor,
+      }
+    },
   )
+}
+
+function startAfter(cursor: string | undefined, found: readonly { preset: Preset }[]): number {
+  const at = found.findIndex(({ preset }) => preset.id === cursor)
+  if (cursor === undefined || at !== -1) return at + 1
+  throw new ServiceError('invalid_field', { field: 'cursor', message: 'No preset of this list has this id.' })
+}
+
+function searchedText({ id, name, otherNames = [], apiHosts }: Preset): string {
+  return [id, name, ...otherNames, ...apiHosts].join(' ')
+}
+
+function viewOf(preset: Preset, baseUrl: URL): Omit<PresetView, 'connectable'> {
+  const { id, name, oauth, apiHosts, docs } = preset
+  return {
+    preset: id,
+    provider_name: name,
+    issuer_url: oauth?.issuerUrl ?? null,
+    scopes: [...(oauth?.defaultScopes ?? [])],
+    api_hosts: [...apiHosts],
+    device_flow: oauth?.deviceAuthorizationUrl !== undefined,
+    auth_methods: readAuthMethods(presetMethods(preset, apiHosts), apiHosts).map(formOf),
+    needs_client: !needsNoClient(preset),
+    redirect_uri: redirectUri(baseUrl, id),
+    notes: oauth?.notes ?? null,
+    docs: [...docs],
+  }
 }

@@ -14,6 +14,7 @@ const publicMembers = [
   'api_hosts',
   'device_flow',
   'auth_methods',
+  'docs',
   'verified',
   'status',
 ]

@@ -22,6 +22,7 @@ import type {
 interface ProviderRow {
   provider_id: string
   slug: string | null
+  former_slug: string | null
   name: string
   source: ProviderSource
   preset: string | null
@@ -296,6 +297,7 @@ export function createProviderStore(vault: Vault) {
           .updateTable('providers')
           .set({
             slug: null,
+            former_slug: found.slug,
             status: 'disabled',
             client_secret: null,
             client_secret_key_id: null,

@@ -2,6 +2,7 @@ import type { AuthMethodForm } from '@sallyport/protocol/auth-methods'
 import type { Provider as PublicView, ProviderDetails } from '@sallyport/protocol/providers'
 import { checksOf } from './auth-kinds/auth-kind.ts'
 import type { AuthMethod } from './auth-method.ts'
+import { findPreset } from './presets/catalogue.ts'
 import { hasDeviceFlow, isVerified, redirectUri } from './provider.ts'
 import type { Provider } from './provider.ts'
 
@@ -13,15 +14,19 @@ export function publicView(provider: Provider): PublicView {
     issuer_url: provider.metadata.issuer ?? null,
     scopes: provider.scopes,
     api_hosts: provider.apiHosts,
-    device_flow: hasDeviceFlow(provider),
-    auth_methods: provider.authMethods.map(formOf),
+    device_flow: hasDeviceFlow(provider) && provider.clientId !== null,
+    // OAuth that lacks a client is a conflict.
+    auth_methods: provider.authMethods
+      .filter(({ kind }) => kind !== 'oauth2' || provider.clientId !== null)
+      .map(formOf),
+    docs: [...((provider.preset === null ? undefined : findPreset(provider.preset))?.docs ?? [])],
     verified: isVerified(provider),
     status: provider.status,
   }
 }
 
 /** What people need to know to fill in a form. */
-function formOf(method: AuthMethod): AuthMethodForm {
+export function formOf(method: AuthMethod): AuthMethodForm {
   const { kind, name, label, help, members } = method
   return { kind, name, label, help, members, checks: checksOf(method) }
 }
@@ -31,6 +36,7 @@ export function detailsView(provider: Provider, baseUrl: URL): ProviderDetails {
   const { metadata } = provider
   return {
     ...publicView(provider),
+    device_flow: hasDeviceFlow(provider),
     auth_methods: provider.authMethods.map((method) => ({ ...method, checks: checksOf(method) })),
     source: provider.source,
     preset: provider.preset,

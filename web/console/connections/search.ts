@@ -1,13 +1,11 @@
+import { matchesWords } from '@sallyport/protocol/search'
 import type { Provider } from '@sallyport/sdk'
 
 type Searched = Pick<Provider, 'provider_name' | 'slug' | 'issuer_url' | 'api_hosts'>
 
-/** Whether every word is part of the provider's name or URLs. */
+/** By the provider's name and URLs. */
 export function matches({ provider_name: name, slug, issuer_url: issuer, api_hosts: hosts }: Searched, wanted: string) {
-  const text = fold([name, slug, issuer, ...hosts].join(' '))
-  return fold(wanted)
-    .split(/\s+/)
-    .every((word) => text.includes(word))
+  return matchesWords([name, slug, issuer, ...hosts].join(' '), wanted)
 }
 
 const order = new Intl.Collator(undefined, { numeric: true })
@@ -17,8 +15,4 @@ export function inOrder<P extends Pick<Provider, 'provider_name' | 'verified'>>(
   return [...providers].sort(
     (a, b) => Number(b.verified) - Number(a.verified) || order.compare(a.provider_name, b.provider_name),
   )
-}
-
-function fold(text: string): string {
-  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().trim()
 }
