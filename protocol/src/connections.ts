@@ -13,6 +13,9 @@ export const Connection = Type.Object({
   auth_method: Type.String({ description: "Which of the provider's auth_methods it uses" }),
   verified: Type.Boolean({ description: 'Whether an administrator set up the provider' }),
   account_label: Nullable(Type.String({ description: 'The account, as named by the provider' })),
+  api_host: Nullable(
+    Type.String({ description: 'The only host that its credential is sent to; null: any of the provider’s api_hosts' }),
+  ),
   scopes: Type.Array(Type.String()),
   status: Type.Enum(connectionStatuses),
   created_at: Timestamp,

@@ -84,7 +84,7 @@ export async function startUpstream(
   t: Pick<TestContext, 'after'>,
   answer: Answer = (response) => response.setHeader('content-type', 'application/json').end('{"ok":true}'),
 ): Promise<TestUpstream> {
-  const certificate = await (await sharedAuthority()).issue({ names: ['localhost', '*.example.com'] })
+  const certificate = await (await sharedAuthority()).issue({ names: ['localhost', '*.example.com', '*.myshopify.com'] })
   const received: Received[] = []
   const listening = await startTlsUpstream(t, certificate, (request, response) => {
     const { method = '', url: path = '', headers } = request

@@ -50,6 +50,10 @@ export interface EnteredOptions {
   /** By default one `api_key` in a header, which /me checks. */
   methods?: (host: string) => object[]
   apiHosts?: (host: string) => string[]
+  /** Hosts that may be at a private address. By default the upstream's. */
+  allowed?: (host: string) => string[]
+  /** More members of the provider. */
+  provider?: (host: string) => object
   answer?: Answer
   settings?: Environment
   lookup?: Lookup
@@ -68,16 +72,22 @@ export async function startEntered(
   {
     methods = (host) => [apiKeyMethod(host)],
     apiHosts = (host) => [host],
+    allowed = (host) => [host],
+    provider = () => ({}),
     answer,
     settings,
     lookup,
   }: EnteredOptions = {},
 ): Promise<EnteredTest> {
   const upstream = await startUpstream(t, answer ?? answerMe)
-  const reached = { SALLYPORT_EGRESS_ALLOW: upstream.host, SALLYPORT_EGRESS_CA_FILE: (await sharedAuthority()).caFile }
+  const reached = {
+    SALLYPORT_EGRESS_ALLOW: allowed(upstream.host).join(),
+    SALLYPORT_EGRESS_CA_FILE: (await sharedAuthority()).caFile,
+  }
   const service = await startService(t, engine, { ...reached, ...settings }, undefined, lookup)
   const { host } = upstream
-  const body = { provider_name: 'Keys', slug: 'keys', api_hosts: apiHosts(host), auth_methods: methods(host) }
+  const hosts = { api_hosts: apiHosts(host), auth_methods: methods(host) }
+  const body = { provider_name: 'Keys', slug: 'keys', ...hosts, ...provider(host) }
   const created = await service.call('POST', '/v4/providers', { token: service.adminToken, body })
   if (created.status !== 201) throw new Error(created.text)
   const user = await service.logIn({ email: 'ada@example.com' })

@@ -8,6 +8,7 @@ import type { SuppliedBy } from '../platform/egress/destinations.ts'
 import type { Egress, EgressRequest } from '../platform/egress/egress.ts'
 import { isEgressFailure } from '../platform/egress/failures.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { assertListed } from '../providers/api-hosts.ts'
 import { hostMember } from '../providers/auth-method.ts'
 import type { AuthMethod, CredentialCheck } from '../providers/auth-method.ts'
 import { injectorOf } from '../providers/injector.ts'
@@ -35,7 +36,7 @@ export function whoShaped({ source }: Pick<Provider, 'source'>, method: AuthMeth
 /** The account, or undefined if the check does not name one. Throws if the provider refuses or does not answer. */
 export async function checkCredential(
   { egress }: CheckNeeds,
-  provider: Pick<Provider, 'source'>,
+  provider: Pick<Provider, 'source' | 'apiHosts'>,
   method: AuthMethod & { check: CredentialCheck },
   values: CredentialValues,
 ): Promise<Account | undefined> {
@@ -51,6 +52,7 @@ export async function checkCredential(
     pool: `check ${randomUUID()}`,
   }
   const { host } = request.url
+  assertListed(provider, host)
   apply(request)
   const { status, body } = await ask(egress, request, host)
   if (status === 408 || status === 429 || status >= 500) throw unavailable(`the check: status ${status}`)

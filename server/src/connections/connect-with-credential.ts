@@ -7,6 +7,7 @@ import type { Egress } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { perHour, takeFromLimit } from '../platform/limits/rate-limits.ts'
+import { assertListed } from '../providers/api-hosts.ts'
 import { authKindOf, isFormMethod, mintingOf } from '../providers/auth-kinds/auth-kind.ts'
 import type { FormMethod } from '../providers/auth-kinds/auth-kind.ts'
 import type { Minting, MintSource } from '../providers/auth-kinds/minting.ts'
@@ -150,6 +151,8 @@ export async function checked(
 ): Promise<Checked> {
   const { config, database, users, clock } = needs
   const { check } = method
+  const tenant = hostOf(method, values)
+  if (tenant !== null) assertListed(provider, tenant)
   const { identify } = authKindOf(method.kind)
   const minting = mintingOf(method, values)
   const source = { provider, method, values }

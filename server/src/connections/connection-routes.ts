@@ -169,6 +169,7 @@ function connectionView(connection: Connection, provider: ProviderName | undefin
     auth_method: connection.authMethod,
     verified: provider !== undefined && isVerified(provider),
     account_label: connection.accountLabel,
+    api_host: connection.apiHost,
     scopes: connection.scopes,
     status: statusOf(connection, now),
     created_at: connection.createdAt.toISOString(),

@@ -9,8 +9,9 @@ import { memoizeByText } from '../platform/cache/memoize.ts'
 
 const hostAndPort = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/
 
-export function readApiHosts(entries: readonly string[], field = 'api_hosts'): string[] {
-  return [...new Set(entries.map((entry, index) => readApiHost(entry, `${field}.${index}`)))]
+/** `mayCover`: whether a wildcard may stand for all subdomains of a name. */
+export function readApiHosts(entries: readonly string[], field = 'api_hosts', mayCover = isOwned): string[] {
+  return [...new Set(entries.map((entry, index) => readApiHost(entry, `${field}.${index}`, mayCover)))]
 }
 
 /** Only hosts that certainly belong to the provider. Any others have to be given explicitly. */
@@ -26,13 +27,20 @@ export function matchesHost(entry: string, host: string): boolean {
   return called.name.endsWith(wanted.name.slice(1)) && called.name.length >= wanted.name.length
 }
 
+/** Throws if the host was removed from the provider. Then no credential is sent there, not even to be checked. */
+export function assertListed({ apiHosts }: { apiHosts: readonly string[] }, host: string): void {
+  if (apiHosts.some((entry) => matchesHost(entry, host))) return
+  const message = `The provider's "api_hosts" no longer has ${host}, so no credential is sent there. Ask an administrator to add it.`
+  throw new ServiceError('conflict', { field: 'credential', message })
+}
+
 /** Memoized: the same few hosts are called again and again. */
 const parseHost = memoizeByText((host): { name: string; port: string } | null => {
   const [, name, port] = hostAndPort.exec(host.toLowerCase()) ?? []
   return name === undefined ? null : { name: name.replace(/\.$/, ''), port: port ?? '443' }
 })
 
-export function readApiHost(entry: string, field: string): string {
+export function readApiHost(entry: string, field: string, mayCover = isOwned): string {
   const refuse = (message: string) => new ServiceError('invalid_field', { field, message: `"${field}" ${message}` })
   const isWildcard = entry.startsWith('*.')
   const rest = isWildcard ? entry.slice(2) : entry
@@ -43,14 +51,14 @@ export function readApiHost(entry: string, field: string): string {
   }
   if (!isHost(name))
     throw refuse('is not a host. Use a lower-case ASCII name, or *. and a name for all its subdomains.')
-  if (isWildcard && !isOwned(name)) {
+  if (isWildcard && !mayCover(name)) {
     throw refuse('would cover hosts of other organizations. Use a domain that the provider owns.')
   }
   return `${isWildcard ? '*.' : ''}${name}${port === undefined || port === '443' ? '' : `:${port}`}`
 }
 
 /** Some names (`kawasaki.jp`) are not public suffixes themselves, but every name directly below them is. */
-function isOwned(name: string): boolean {
+export function isOwned(name: string): boolean {
   const domain = getDomain(name, { allowPrivateDomains: true })
   return domain !== null && getDomain(`below.${name}`, { allowPrivateDomains: true }) === domain
 }

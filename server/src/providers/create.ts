@@ -6,7 +6,7 @@ import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
-import { defaultApiHosts, readApiHosts } from './api-hosts.ts'
+import { defaultApiHosts } from './api-hosts.ts'
 import { hasFormMethod } from './auth-method.ts'
 import { readAuthMethods } from './read-auth-methods.ts'
 import { readAuthorizationParams, readInjection } from './calling.ts'
@@ -25,6 +25,7 @@ import { registerClient } from './register-client.ts'
 import type { RegisterClientNeeds, Registration } from './register-client.ts'
 import { replaceIncomplete } from './replace-incomplete.ts'
 import { assertNotReserved, slugFrom } from './slug.ts'
+import { assertTenantsAreNamed, readProviderHosts } from './tenant-hosts.ts'
 
 export interface CreateProviderNeeds extends FindMetadataNeeds, RegisterClientNeeds {
   database: Database
@@ -68,6 +69,7 @@ export async function createProvider(
   const wantedMethods =
     wanted.authMethods ??
     (ownServer ? presetMethods(ownServer, calling.apiHosts ?? ownServer.apiHosts) : [{ kind: 'oauth2' as const }])
+  assertTenantsAreNamed(wantedHosts ?? [], wantedMethods)
   const usesOAuth2 = wantedMethods.some(({ kind }) => kind === 'oauth2')
   const isMinted = wantedMethods.some(({ kind }) => kind === 'client_credentials')
   const issuing = { ...wanted, metadata: { ...(ownServer && issuingUrl(ownServer)), ...wanted.metadata } }
@@ -136,7 +138,7 @@ function readCalling(
   oauth: PresetOAuth | undefined,
 ) {
   return {
-    apiHosts: apiHosts && readApiHosts(apiHosts),
+    apiHosts: apiHosts && readProviderHosts(apiHosts),
     authorizationParams: readAuthorizationParams({ ...oauth?.authorizationParams, ...authorizationParams }),
     injection: injection ? readInjection(injection) : bearerInjection,
     allowRange: allowRange ?? false,

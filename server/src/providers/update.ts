@@ -7,9 +7,9 @@ import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { Egress } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
-import { readApiHosts } from './api-hosts.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
+import { assertTenantsAreNamed, readProviderHosts } from './tenant-hosts.ts'
 
 export interface UpdateProviderNeeds {
   database: Database
@@ -38,7 +38,7 @@ export async function updateProvider(
     const message = 'Nothing to change. Set "provider_name", "scopes" or "api_hosts".'
     throw new ServiceError('missing_field', { field: 'api_hosts', message })
   }
-  const hosts = apiHosts && readApiHosts(apiHosts)
+  const hosts = apiHosts && readProviderHosts(apiHosts)
   return database.transaction(async (tx) => {
     const before = await providers.lock(database, tx, providerId, 'for update')
     if (!before) throw new ServiceError('not_found')
@@ -46,7 +46,10 @@ export async function updateProvider(
       const message = 'The provider has changed since you read it. Read it again, then repeat your change.'
       throw new ServiceError('conflict', { field: 'if_updated_at', message })
     }
-    if (apiHosts) assertReachable(egress, before, apiHosts)
+    if (apiHosts) {
+      assertTenantsAreNamed(apiHosts, before.authMethods)
+      assertReachable(egress, before, apiHosts)
+    }
     const wanted = {
       name: name ?? before.name,
       scopes: scopes ?? before.scopes,

@@ -5,6 +5,7 @@
 import { ServiceError } from '../../platform/errors.ts'
 import { OAuthRefused } from '../../platform/oauth/oauth-client.ts'
 import { Secret } from '../../platform/secret.ts'
+import { assertListed } from '../api-hosts.ts'
 import type { MintNeeds, MintSource } from '../auth-kinds/minting.ts'
 import { whoSuppliedTokenUrl } from '../auth-kinds/minting.ts'
 import { signRequest } from './sign-request.ts'
@@ -70,6 +71,7 @@ async function askSts(
   const entry = stsOf(source)
   if (!entry) throw new ServiceError('conflict', { message: 'This provider lists no "sts" in "signs".' })
   const { url, scope } = endpointOf(entry)
+  assertListed(source.provider, url.host)
   const request: Signable = {
     ...{ method: 'POST', url },
     headers: [['content-type', 'application/x-www-form-urlencoded; charset=utf-8']],
