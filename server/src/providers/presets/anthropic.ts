@@ -37,5 +37,9 @@ export const anthropic: Preset = {
     { host, path: '/v1/oauth' },
   ],
   bodyChecks: [],
-  docs: ['https://docs.anthropic.com/ja/api/overview', 'https://platform.claude.com/docs/en/api/messages'],
+  docs: [
+    'https://platform.claude.com/docs/en/get-api-key',
+    'https://docs.anthropic.com/ja/api/overview',
+    'https://platform.claude.com/docs/en/api/messages',
+  ],
 }

@@ -54,8 +54,8 @@ export const asana: Preset = {
   ],
   bodyChecks: ['batch'],
   docs: [
-    'https://developers.asana.com/docs/oauth',
     'https://developers.asana.com/docs/personal-access-token',
+    'https://developers.asana.com/docs/oauth',
     'https://developers.asana.com/docs/oauth-scopes',
     'https://developers.asana.com/docs/openid-connect',
     'https://developers.asana.com/reference/createbatchrequest',

@@ -65,6 +65,7 @@ export const aws: Preset = {
   credentialPaths: 'by_operation',
   bodyChecks: ['form_action'],
   docs: [
+    'https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html',
     'https://docs.aws.amazon.com/general/latest/gr/rande.html',
     'https://docs.aws.amazon.com/general/latest/gr/aws-service-information.html',
     'https://docs.aws.amazon.com/general/latest/gr/s3.html',

@@ -35,7 +35,7 @@ export const circleci: Preset = {
   ],
   bodyChecks: [],
   docs: [
-    'https://circleci.com/docs/guides/toolkit/api-developers-guide',
     'https://circleci.com/docs/managing-api-tokens/',
+    'https://circleci.com/docs/guides/toolkit/api-developers-guide',
   ],
 }

@@ -70,8 +70,8 @@ export const datadog: Preset = {
   ],
   bodyChecks: [],
   docs: [
+    'https://docs.datadoghq.com/account_management/api-app-keys/',
     'https://docs.datadoghq.com/api/latest/authentication',
     'https://docs.datadoghq.com/api/latest/key-management/validate-api-and-application-keys/',
-    'https://docs.datadoghq.com/account_management/api-app-keys/',
   ],
 }

@@ -29,8 +29,8 @@ export const deepl: Preset = {
   credentialPaths: [{ host: pro, path: '/v2/admin/developer-keys' }],
   bodyChecks: [],
   docs: [
+    'https://developers.deepl.com/docs/admin/managing-api-keys',
     'https://developers.deepl.com/docs/getting-started/auth',
     'https://developers.deepl.com/api-reference/admin-api',
-    'https://developers.deepl.com/docs/admin/managing-api-keys',
   ],
 }

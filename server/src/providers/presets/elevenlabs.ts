@@ -34,7 +34,7 @@ export const elevenlabs: Preset = {
   ],
   bodyChecks: [],
   docs: [
-    'https://raw.githubusercontent.com/elevenlabs/skills/main/setup-api-key/SKILL.md',
+    'https://github.com/elevenlabs/skills/blob/main/setup-api-key/SKILL.md',
     'https://elevenlabs.io/docs/eleven-api/resources/webhooks',
   ],
 }

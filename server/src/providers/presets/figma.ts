@@ -46,8 +46,8 @@ export const figma: Preset = {
   ],
   bodyChecks: [],
   docs: [
-    'https://developers.figma.com/docs/rest-api/authentication',
     'https://developers.figma.com/docs/rest-api/personal-access-tokens/',
+    'https://developers.figma.com/docs/rest-api/authentication',
     'https://developers.figma.com/docs/rest-api/oauth-apps/',
     'https://developers.figma.com/docs/rest-api/scopes/',
     'https://developers.figma.com/docs/rest-api/users-endpoints/',

@@ -134,8 +134,8 @@ export const gitlab: Preset = {
   ],
   bodyChecks: ['method_override', 'graphql'],
   docs: [
-    'https://docs.gitlab.com/api/oauth2',
     'https://docs.gitlab.com/user/profile/personal_access_tokens',
+    'https://docs.gitlab.com/api/oauth2',
     'https://docs.gitlab.com/integration/oauth_provider',
     'https://docs.gitlab.com/integration/openid_connect_provider',
     'https://docs.gitlab.com/api/users',

@@ -53,8 +53,8 @@ export const heroku: Preset = {
   ],
   bodyChecks: [],
   docs: [
-    'https://devcenter.heroku.com/platform-api-reference',
     'https://devcenter.heroku.com/articles/platform-api-quickstart',
+    'https://devcenter.heroku.com/platform-api-reference',
     'https://devcenter.heroku.com/articles/oauth',
   ],
 }

@@ -49,10 +49,10 @@ export const hubspot: Preset = {
   ],
   bodyChecks: ['graphql'],
   docs: [
+    'https://developers.hubspot.com/docs/apps/legacy-apps/private-apps/overview',
     'https://developers.hubspot.com/docs/api-reference/latest/authentication/manage-oauth-tokens',
     'https://developers.hubspot.com/docs/api-reference/2026-03/authentication/oauth-tokens/refresh-oauth-token',
     'https://developers.hubspot.com/changelog/v1-oauth-api-deprecation',
-    'https://developers.hubspot.com/docs/apps/legacy-apps/private-apps/overview',
     'https://developers.hubspot.com/docs/api-reference/latest/account/account-information/guide',
     'https://developers.hubspot.com/changelog/additional-details-returned-when-generating-oauth-access-tokens',
     'https://developers.hubspot.com/docs/api-reference/marketing-transactional-emails-v3/guide',

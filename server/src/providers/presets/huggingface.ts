@@ -35,8 +35,5 @@ export const huggingface: Preset = {
     { host, path: '/api/scheduled-jobs', methods: writes },
   ],
   bodyChecks: [],
-  docs: [
-    'https://github.com/huggingface/hub-docs/blob/main/docs/hub/security-tokens.md',
-    'https://huggingface.co/docs/hub/oauth',
-  ],
+  docs: ['https://huggingface.co/docs/hub/security-tokens', 'https://huggingface.co/docs/hub/oauth'],
 }

@@ -48,10 +48,10 @@ export const notion: Preset = {
   ],
   bodyChecks: [],
   docs: [
+    'https://developers.notion.com/reference/authentication',
     'https://developers.notion.com/guides/get-started/authorization',
     'https://developers.notion.com/reference/create-a-token',
     'https://developers.notion.com/reference/refresh-a-token',
-    'https://developers.notion.com/reference/authentication',
     'https://developers.notion.com/reference/get-self',
     'https://developers.notion.com/openapi-adminApi.json',
   ],

@@ -36,6 +36,7 @@ export const pagerduty: Preset = {
   ],
   bodyChecks: ['method_override'],
   docs: [
+    'https://support.pagerduty.com/main/docs/api-access-keys',
     'https://raw.githubusercontent.com/PagerDuty/developer-docs/main/docs/REST-API/01-Overview.md',
     'https://raw.githubusercontent.com/PagerDuty/developer-docs/main/docs/REST-API/02-Authentication.md',
   ],

@@ -128,7 +128,7 @@ export const PresetSchema = Strict({
   /** A prefix of the paths on a self-hosted server, which may have them with or without it. */
   pathElsewhere: Type.Optional(Type.String({ pattern: '^(?:/[\\w.-]+)+$' })),
   bodyChecks: Type.Array(BodyCheck, { uniqueItems: true }),
-  /** The vendor's pages this was checked against. */
+  /** The vendor's pages this was checked against. People are shown the first one, to create a credential. */
   docs: Type.Array(HttpsUrl, { minItems: 1, uniqueItems: true }),
 })
 

@@ -52,8 +52,8 @@ export const sentry: Preset = {
   ],
   bodyChecks: [],
   docs: [
+    'https://docs.sentry.io/api/guides/create-auth-token/',
     'https://docs.sentry.io/api/auth',
     'https://docs.sentry.io/account/auth-tokens',
-    'https://docs.sentry.io/api/guides/create-auth-token/',
   ],
 }

@@ -79,8 +79,8 @@ export const slack: Preset = {
   ],
   bodyChecks: [],
   docs: [
-    'https://docs.slack.dev/authentication/installing-with-oauth',
     'https://docs.slack.dev/authentication/tokens',
+    'https://docs.slack.dev/authentication/installing-with-oauth',
     'https://docs.slack.dev/authentication/using-token-rotation',
     'https://docs.slack.dev/authentication/using-pkce',
     'https://docs.slack.dev/reference/methods/oauth.v2.access',

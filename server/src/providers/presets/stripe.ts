@@ -35,8 +35,8 @@ export const stripe: Preset = {
   ],
   bodyChecks: [],
   docs: [
-    'https://docs.stripe.com/api/authentication',
     'https://docs.stripe.com/keys/restricted-api-keys',
+    'https://docs.stripe.com/api/authentication',
     'https://docs.stripe.com/stripe-cli/keys',
   ],
 }

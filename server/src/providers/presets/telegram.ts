@@ -28,5 +28,5 @@ export const telegram: Preset = {
     { host, path: '/*/replaceManagedBotToken' },
   ],
   bodyChecks: [],
-  docs: ['https://core.telegram.org/bots/api', 'https://core.telegram.org/bots/features'],
+  docs: ['https://core.telegram.org/bots/features', 'https://core.telegram.org/bots/api'],
 }
