@@ -33,6 +33,7 @@ const bounded: Record<string, string> = {
   'devices/push-store.ts enqueue': 'devices of one user',
   'devices/push-store.ts forgetToken': 'pushes to one device',
   'grants/grant-store.ts describe': 'the ids of a page',
+  'grants/grant-store.ts apiHostsOf': 'the grants of the calls in flight',
   'grants/grant-store.ts findEnded': 'the grants of the calls in flight',
   'grants/grant-store.ts listBetween': 'reads from the newest grants, which are limited',
   'legacy-v1/client-store.ts dropUnseenBefore': 'the ids it is given, a batch',

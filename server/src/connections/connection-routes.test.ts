@@ -36,6 +36,7 @@ onBothDatabases('connections', (engine) => {
           auth_method: 'oauth2',
           verified: true,
           account_label: 'ada@example.com',
+          api_host: null,
           scopes: ['openid', 'offline_access', 'email', 'read'],
           status: 'active',
           created_at: at.toISOString(),

@@ -1,6 +1,6 @@
 /**
- * The kill switch: a call in flight ends with its grant, or when its agent's token is replaced, on whichever instance
- * that happened. So the database is polled.
+ * The kill switch: a call in flight ends with its grant, when its agent's token is replaced, or when its host is removed
+ * from the provider, on whichever instance that happened. So the database is polled.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentStore } from '../agents/agent-store.ts'
@@ -8,6 +8,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { createActiveSet } from '../platform/active-set.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { matchesHost } from '../providers/api-hosts.ts'
 import type { GrantStore } from './grant-store.ts'
 import { refusalFor, whyEnded } from './usable.ts'
 
@@ -21,17 +22,24 @@ interface CallsInFlightNeeds {
   clock: Clock
 }
 
+export interface BegunCall {
+  controller: AbortController
+  /** From then on the call also ends if its provider no longer lists this host. */
+  isAt: (host: string) => void
+  done: () => void
+}
+
 export interface CallsInFlight {
   /** Until `done`, the call ends with its grant and its token. The signal's reason is the error to answer with. */
-  begin: (grantId: string, tokenHash: Buffer) => { controller: AbortController; done: () => void }
-  /** Ends the calls whose grants have ended. Does nothing if there are no calls, or if a check is running. */
+  begin: (grantId: string, tokenHash: Buffer) => BegunCall
+  /** Ends the calls whose grants have ended, or whose hosts were removed. Does nothing if there are no calls, or if a check is running. */
   check: () => Promise<void>
   /** Ends every call, also those that begin later. Resolves once all of them are done. */
   endAll: (reason: Error) => Promise<void>
 }
 
 export function createCallsInFlight({ database, agents, grants, clock }: CallsInFlightNeeds): CallsInFlight {
-  const calls = createActiveSet<{ controller: AbortController; grantId: string; token: string }>()
+  const calls = createActiveSet<{ controller: AbortController; grantId: string; token: string; host: string | null }>()
   let isAsking = false
   let endedBy: Error | undefined
 
@@ -54,6 +62,15 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
     for (const call of calls.all())
       if (replaced.has(call.token)) call.controller.abort(new ServiceError('unauthenticated'))
   }
+
+  const endThoseAtRemovedHosts = async (grantIds: string[]) => {
+    const listed = await grants.apiHostsOf(database.queries, grantIds)
+    for (const { grantId, host, controller } of calls.all()) {
+      const apiHosts = listed.get(grantId)
+      const isRemoved = host !== null && apiHosts && !apiHosts.some((entry) => matchesHost(entry, host))
+      if (isRemoved) controller.abort(new ServiceError('host_not_allowed', { field: 'url' }))
+    }
+  }
   const inParts = async (keys: string[], end: (part: string[]) => Promise<void>) => {
     const all = [...new Set(keys)]
     for (let from = 0; from < all.length; from += keysPerQuery) await end(all.slice(from, from + keysPerQuery))
@@ -63,7 +80,12 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
     begin: (grantId, tokenHash) => {
       const controller = new AbortController()
       if (endedBy) controller.abort(endedBy)
-      return { controller, done: calls.add({ controller, grantId, token: tokenHash.toString('hex') }) }
+      const call = { controller, grantId, token: tokenHash.toString('hex'), host: null as string | null }
+      const done = calls.add(call)
+      const isAt = (host: string) => {
+        call.host = host
+      }
+      return { controller, isAt, done }
     },
 
     check: async () => {
@@ -78,6 +100,10 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
         await inParts(
           underWay.map(({ grantId }) => grantId),
           endThoseOf,
+        )
+        await inParts(
+          underWay.map(({ grantId }) => grantId),
+          endThoseAtRemovedHosts,
         )
       } finally {
         isAsking = false

@@ -127,6 +127,18 @@ export const grantStore = {
     }))
   },
 
+  /** The hosts that their providers list, by grant. The sandbox has none. */
+  apiHostsOf: async (queries: Queries, grantIds: readonly string[]): Promise<Map<string, string[]>> => {
+    const rows = await queries
+      .selectFrom('grants')
+      .innerJoin('connections', 'connections.connection_id', 'grants.connection_id')
+      .innerJoin('providers', 'providers.provider_id', 'connections.provider_id')
+      .select(['grants.grant_id', 'providers.api_hosts'])
+      .where('grants.grant_id', 'in', grantIds)
+      .execute()
+    return new Map(rows.map(({ grant_id, api_hosts }) => [grant_id, JSON.parse(api_hosts) as string[]]))
+  },
+
   receiptOf: async (queries: Queries, grantId: string): Promise<Receipt | undefined> => {
     const row = await queries.selectFrom('grants').select('receipt').where('grant_id', '=', grantId).executeTakeFirst()
     return row?.receipt == null ? undefined : (JSON.parse(row.receipt) as Receipt)

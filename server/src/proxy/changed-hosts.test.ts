@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { startAccessTest } from '../../testkit/access-requests.ts'
-import { startCalling, startOAuthCalling, startUpstream } from '../../testkit/calling.ts'
+import { soon, startCalling, startOAuthCalling, startUpstream } from '../../testkit/calling.ts'
 import type { Answer, Calling } from '../../testkit/calling.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import type { Engine } from '../platform/database/database.ts'
@@ -92,5 +92,44 @@ onBothDatabases('a change of a provider’s hosts', (engine) => {
     const { status, body } = await calling.proxy()
     assert.deepEqual([status, body.error?.code], [403, 'host_not_allowed'])
     assert.equal(calling.upstream.received.length, 1)
+  })
+
+  test('a call in flight ends if its host is removed, wherever a redirect led it, and others continue', async (t) => {
+    let location = ''
+    const hang: Answer = (response, { path }) => {
+      if (path === '/hop') response.writeHead(307, { location }).end()
+      else response.writeHead(200, { 'content-type': 'text/plain' }).write('data: one\n\n')
+    }
+    const other = await startUpstream(t, hang)
+    const first = await startUpstream(t, hang)
+    location = other.url
+    const both = [first.host, other.host]
+    const calling = await startCalling(t, engine, {
+      settings: { SALLYPORT_EGRESS_ALLOW: both.join(',') },
+      provider: { api_hosts: both },
+      terms: { allowedHosts: both },
+    })
+    const { app } = calling.service
+    const stays = await calling.stream({ url: first.url })
+    const ends = [
+      await calling.stream({ url: other.url }),
+      await calling.stream({ url: first.url.replace('/things', '/hop'), follow_redirects: true }),
+    ]
+    await app.checkCallsInFlight()
+    assert.ok([stays, ...ends].every(({ answer }) => !answer.destroyed))
+    for (const { answer } of [stays, ...ends]) answer.on('error', () => undefined)
+    const closed = ends.map(({ answer }) => new Promise((resolve) => answer.on('close', resolve)))
+    await setHosts(calling, [first.host])
+    await app.checkCallsInFlight()
+    await soon(Promise.all(closed))
+    assert.ok(ends.every(({ answer }) => !answer.complete))
+    assert.equal(stays.answer.destroyed, false)
+    stays.answer.destroy()
+    const outcomes = (await calling.records()).filter(({ event }) => event === 'proxy.outcome')
+    assert.deepEqual(outcomes.map(({ detail }) => detail['code']).sort(), [
+      'caller_gone',
+      'host_not_allowed',
+      'host_not_allowed',
+    ])
   })
 })

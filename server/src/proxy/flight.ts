@@ -34,8 +34,8 @@ export interface Flight {
   /** Aborted when the call must end. Its reason is the error to answer with. */
   signal: AbortSignal
   abort: (reason: Error) => void
-  /** Call it right before the request goes out: from then on the upstream may have received it. */
-  markSent: () => void
+  /** Call it right before the request goes out: from then on this host may have received it. */
+  markSent: (host: string) => void
   /**
    * Only the first call of `answered` or `failed` has an effect. With an Idempotency-Key it resolves once the answer is
    * stored; otherwise there is no need to wait for it. `envelope` is what a repetition of the call gets.
@@ -59,7 +59,7 @@ export class CallAborted extends Error {
 export function startFlight(needs: FlightNeeds, call: Call, keyed: KeyedCall | undefined): Flight {
   const { callLog, idempotency, clock } = needs
   const startedAt = clock().getTime()
-  const { controller, done } = needs.callsInFlight.begin(call.standing.grant.grantId, call.tokenHash)
+  const { controller, isAt, done } = needs.callsInFlight.begin(call.standing.grant.grantId, call.tokenHash)
   let isSent = false
   let isOver = false
   /** False if the call was over already: its outcome is recorded once. */
@@ -76,8 +76,9 @@ export function startFlight(needs: FlightNeeds, call: Call, keyed: KeyedCall | u
     abort: (reason) => {
       controller.abort(reason)
     },
-    markSent: () => {
+    markSent: (host) => {
       isSent = true
+      isAt(host)
     },
     answered: async (seen, envelope) => {
       if (!tryFinish()) return

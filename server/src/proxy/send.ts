@@ -52,7 +52,7 @@ export async function send<Response extends UpstreamHead>(
     signal.throwIfAborted()
     const wholeMs = Math.ceil(deadline - performance.now())
     if (wholeMs <= 0) throw new ServiceError('upstream_timeout')
-    markSent()
+    markSent(call.destination.host)
     const { method, destination, body, firstByteMs } = call
     const limits = { wholeMs, firstByteMs, maxBytes, takeRoom }
     const sent: UpstreamRequest = { method, url: destination.url, headers: call.headers, body, signal, limits }
