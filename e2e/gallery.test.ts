@@ -89,6 +89,43 @@ const views: Shown[] = [
   { name: 'connections', address: () => '/connections' },
   { name: 'connections-new', address: () => '/connections/new' },
   {
+    name: 'connections-new-search',
+    address: () => '/connections/new',
+    act: async (page) => {
+      await page.getByRole('searchbox').fill('spotify')
+      await page.getByText('Spotify is not set up yet').waitFor()
+    },
+  },
+  { name: 'connections-form', address: () => '/connections/new/stripe' },
+  {
+    name: 'connections-form-methods',
+    address: () => '/connections/new/github',
+    act: (page) => page.getByRole('radio', { name: 'Personal access token' }).check(),
+  },
+  {
+    name: 'connections-form-host',
+    address: () => '/connections/new/zendesk',
+    act: (page) => page.getByRole('textbox', { name: 'Subdomain' }).fill('acme'),
+  },
+  { name: 'connections-form-long', address: () => '/connections/new/aws' },
+  {
+    name: 'connections-form-error',
+    address: () => '/connections/new/perplexity',
+    act: async (page) => {
+      await page.getByRole('textbox', { name: 'API key' }).fill('short')
+      await page.getByRole('button', { name: 'Connect' }).click()
+      await page.getByRole('alert').waitFor()
+    },
+  },
+  {
+    name: 'connections-replace',
+    address: () => '/connections',
+    act: async (page) => {
+      await page.getByRole('link', { name: 'Replace key: Research' }).click()
+      await page.getByRole('textbox', { name: 'API key' }).waitFor()
+    },
+  },
+  {
     name: 'connections-code',
     address: () => '/connections/new',
     act: async (page) => {
@@ -185,7 +222,7 @@ async function show({ name, act }: Shown, address: string, context: BrowserConte
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (line) => {
-    const isAnswer = /responded with a status of 40[14]/.test(line.text())
+    const isAnswer = /responded with a status of 40[014]/.test(line.text())
     if (['error', 'warning'].includes(line.type()) && !isAnswer) complaints.push(line.text())
   })
   page.on('request', (request) => {

@@ -57,6 +57,8 @@ export async function liveIn({ baseUrl, adminToken, oauth }: Where): Promise<Liv
     })
     accounts.push(new URL(headers.get('location') ?? '', baseUrl).searchParams.get('connection_id') ?? '')
   }
+  const credential = { api_key: 'pplx-a-key-that-nobody-has-elsewhere' }
+  await user.connections.create({ provider_slug: 'perplexity', credential, label: 'Research' })
   const [first = '', second = ''] = accounts
   assert.match(second, /^con_/)
 

@@ -50,6 +50,18 @@ export const pages: Mutation[] = [
     to: "reply.status !== 'slow_down') return 'expired'",
   },
   {
+    row: 'Connecting with a key: errors at their field, nothing stored',
+    file: 'web/console/connections/describe-method.ts',
+    from: 'const named = method.members.find(({ name }) => field === `credential.${name}`)',
+    to: 'const named = method.members.find(({ name }) => field === name)',
+  },
+  {
+    row: 'Replacing a key: says which grants end',
+    file: 'web/console/connections/replace-form.tsx',
+    from: "method.checks !== 'account' && grants.length > 0",
+    to: "method.checks === 'account' && grants.length > 0",
+  },
+  {
     row: 'Grants: revoked at once',
     file: 'web/console/grants/revoke.tsx',
     from: 'await service.grants.revoke(grant.grant_id)',

@@ -47,6 +47,14 @@ export function useNewestGrants() {
   })
 }
 
+/** What is known about providers in advance. */
+export function usePresets() {
+  return useQuery({
+    queryKey: ['providers', 'presets'],
+    queryFn: ({ signal }) => service.providers.presets({}, { signal }).all(),
+  })
+}
+
 export function useProviders() {
   return useQuery({
     queryKey: ['providers', 'active'],

@@ -45,7 +45,7 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
                 The agent’s proposal has no endpoints. Set them, or delete the proposal.
               </p>
             )}
-            {provider.registration_error && !needsEndpoints && (
+            {provider.registration_error && !needsEndpoints && status === 'pending_credentials' && (
               <p className="text-sm text-warn">Automatic client registration failed: {provider.registration_error}</p>
             )}
           </div>
@@ -99,20 +99,22 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
             </div>
           </details>
         ) : (
-          <details className="mt-3" open={status === 'pending_credentials'}>
-            <summary className="text-sm font-medium text-accent">
-              {provider.client_id ? 'Change credentials' : 'Add credentials'}
-            </summary>
-            <div className="mt-3">
-              <Credentials
-                redirectUri={provider.redirect_uri}
-                verb="Save"
-                act={(credentials) =>
-                  change(() => admin.providers.setCredentials(id, credentials), 'Credentials saved.')
-                }
-              />
-            </div>
-          </details>
+          usesOAuth && (
+            <details className="mt-3" open={status === 'pending_credentials'}>
+              <summary className="text-sm font-medium text-accent">
+                {provider.client_id ? 'Change credentials' : 'Add credentials'}
+              </summary>
+              <div className="mt-3">
+                <Credentials
+                  redirectUri={provider.redirect_uri}
+                  verb="Save"
+                  act={(credentials) =>
+                    change(() => admin.providers.setCredentials(id, credentials), 'Credentials saved.')
+                  }
+                />
+              </div>
+            </details>
+          )
         )}
       </Card>
     </li>

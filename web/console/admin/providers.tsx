@@ -13,7 +13,7 @@ export function Providers({ admin }: { admin: AdminClient }) {
   return (
     <View
       title="Providers"
-      lead="Services where users can connect accounts. Register an OAuth app with the provider, using the redirect URL shown."
+      lead="Services where users can connect accounts. For OAuth, register an app with the provider, using the redirect URL shown."
     >
       <Loaded query={providers}>
         {(all) => {
@@ -30,7 +30,7 @@ export function Providers({ admin }: { admin: AdminClient }) {
                   </ul>
                 </Section>
               )}
-              <AddProvider admin={admin} />
+              <AddProvider admin={admin} providers={all} />
               <Section title="Configured">
                 {others.length === 0 ? (
                   <Empty title="No providers yet">Add one above so that users can connect their accounts.</Empty>

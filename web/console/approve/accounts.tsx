@@ -3,6 +3,8 @@ import { Action } from '../../ui/action.tsx'
 import { Choice, Choices } from '../../ui/field.tsx'
 import { formatMoment } from '../../ui/time.tsx'
 import type { Wish } from '../connections/begin.ts'
+import { fromProvider, isForm } from '../connections/connectable.ts'
+import type { Connectable } from '../connections/connectable.ts'
 import { useProviders } from '../lists.ts'
 import { labelOf } from './terms.ts'
 
@@ -13,10 +15,12 @@ interface AccountsProps {
   chosen: string | undefined
   onChoose: (connectionId: string) => void
   onConnect: (wish: Wish) => Promise<void>
+  /** Asks for a credential: of a new account, or of this one. */
+  onEnter: (entering: { provider: Connectable; account?: Connection }) => void
 }
 
 /** Chooses the account that the agent will use. A new one can be connected here. */
-export function Accounts({ provider, providerName, accounts, chosen, onChoose, onConnect }: AccountsProps) {
+export function Accounts({ provider, providerName, accounts, chosen, onChoose, onConnect, onEnter }: AccountsProps) {
   const { data: providers } = useProviders()
   const about = providers?.find(({ slug }) => slug === provider)
   const active = accounts.filter(({ status }) => status === 'active')
@@ -28,6 +32,10 @@ export function Accounts({ provider, providerName, accounts, chosen, onChoose, o
       providerName,
       ...(connectionId !== undefined && { connectionId }),
     })
+  const enter = (account?: Connection) => () => {
+    if (about) onEnter({ provider: fromProvider(about), ...(account && { account }) })
+  }
+  const takesForm = about?.auth_methods.some(isForm) ?? false
   return (
     <Choices legend="Account">
       {active.map((account) => (
@@ -49,7 +57,11 @@ export function Accounts({ provider, providerName, accounts, chosen, onChoose, o
             <bdi className="font-medium">{labelOf(account)}</bdi>{' '}
             <span className="text-sm text-warn">The provider no longer accepts it.</span>
           </span>
-          <Action act={connect('browser', account.connection_id)}>Connect again</Action>
+          {account.auth_method === 'oauth2' ? (
+            <Action act={connect('browser', account.connection_id)}>Connect again</Action>
+          ) : (
+            <Action act={enter(account)}>Replace its credential</Action>
+          )}
         </div>
       ))}
       {accounts.length === 0 && (
@@ -58,10 +70,10 @@ export function Accounts({ provider, providerName, accounts, chosen, onChoose, o
         </p>
       )}
       <div className="flex flex-wrap gap-2 px-2 pt-1">
-        <Action look={active.length === 0 ? 'main' : 'plain'} act={connect('browser')}>
+        <Action look={active.length === 0 ? 'main' : 'plain'} act={takesForm ? enter() : connect('browser')}>
           {accounts.length > 0 ? 'Connect another account' : 'Connect an account'}
         </Action>
-        {about?.device_flow && <Action act={connect('device')}>Use a code on another device</Action>}
+        {!takesForm && about?.device_flow && <Action act={connect('device')}>Use a code on another device</Action>}
       </div>
     </Choices>
   )

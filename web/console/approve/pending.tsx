@@ -36,7 +36,9 @@ export function Pending(props: PendingProps) {
   const form = useRef<HTMLFormElement>(null)
   const [choices, setChoices] = useState(() => firstChoices(request, preferred))
   const [denial, setDenial] = useState<Denial>({ reason: '', isBlocking: false })
-  const connecting = useConnecting(`/approve-proxy/${request.access_request_id}`)
+  const connecting = useConnecting(`/approve-proxy/${request.access_request_id}`, (account) => {
+    if (account !== undefined) setChoices((now) => ({ ...now, account }))
+  })
   const decided = decisionOf(request, choices, accounts, useNow())
   const { complain } = useSay()
   const isOnDevice = user.require_device_approval
@@ -98,6 +100,7 @@ export function Pending(props: PendingProps) {
                     setChoices({ ...choices, account })
                   }}
                   onConnect={connecting.start}
+                  onEnter={connecting.enter}
                 />
               )}
               {canApprove && <TermsForm asked={request} choices={choices} onChange={setChoices} />}

@@ -1,36 +1,50 @@
 /** One account: its status, when it was used, and which agents may use it. */
 import type { Connection, Grant } from '@sallyport/sdk'
 import { Link } from 'wouter'
-import { Action } from '../../ui/action.tsx'
+import { Action, buttonLook } from '../../ui/action.tsx'
 import { Fact, Facts } from '../../ui/facts.tsx'
 import { Ago, Moment } from '../../ui/time.tsx'
 import { Badge, Card, Notice, Theirs } from '../../ui/view.tsx'
 import { count } from '../../ui/words.ts'
+import type { Method } from './connectable.ts'
+import { nounOf } from './describe-method.ts'
 import { Disconnect } from './disconnect.tsx'
 
 interface AccountProps {
   account: Connection
+  /** How it was connected. Undefined if its provider is not active. */
+  method: Method | undefined
   /** Grants that use this account. */
   grants: Grant[]
   onSignIn: (account: Connection) => Promise<void>
   onCode: ((account: Connection) => Promise<void>) | undefined
 }
 
-export function Account({ account, grants, onSignIn, onCode }: AccountProps) {
+export function Account({ account, method, grants, onSignIn, onCode }: AccountProps) {
   const { account_label: label, status, scopes, created_at: since, last_used_at: lastUsed } = account
   const name = label ?? 'this account'
-  const needsSignIn = status === 'needs_reauth'
+  const isEntered = account.auth_method !== 'oauth2'
+  const noun = nounOf(method)
+  const isStale = status === 'needs_reauth'
+  const needsSignIn = isStale && !isEntered
   return (
     <Card>
       <div className="space-y-4">
         <div className="flex flex-wrap items-start justify-between gap-2">
           <h3 className="min-w-0">{label === null ? 'Unnamed account' : <Theirs>{label}</Theirs>}</h3>
-          <Badge tone={needsSignIn ? 'warn' : 'good'}>{needsSignIn ? 'Sign-in needed' : 'Healthy'}</Badge>
+          <Badge tone={isStale ? 'warn' : 'good'}>
+            {needsSignIn ? 'Sign-in needed' : isStale ? `New ${noun} needed` : 'Healthy'}
+          </Badge>
         </div>
         {needsSignIn && (
           <Notice>
             The provider no longer accepts the stored token. Agents can’t use this account until you sign in again. Your
             grants are kept.
+          </Notice>
+        )}
+        {isStale && isEntered && (
+          <Notice>
+            The provider no longer accepts the stored {noun}. Agents can’t use this account until you replace it.
           </Notice>
         )}
         <Facts>
@@ -55,6 +69,15 @@ export function Account({ account, grants, onSignIn, onCode }: AccountProps) {
             <Action act={() => onCode(account)} label={`Use a code to sign in again: ${name}`}>
               Use a code
             </Action>
+          )}
+          {isEntered && (
+            <Link
+              href={`/connections/${account.connection_id}/credential`}
+              className={buttonLook(isStale ? 'main' : 'plain')}
+              aria-label={`Replace ${noun}: ${name}`}
+            >
+              Replace {noun}
+            </Link>
           )}
           <Disconnect account={account} grants={grants} />
         </div>

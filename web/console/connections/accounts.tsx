@@ -53,7 +53,8 @@ export function Accounts({ onStart }: AccountsProps) {
 function Group({ group, grants, onStart }: AccountsProps & { group: ProviderAccounts; grants: Grant[] }) {
   const { data: providers } = useProviders()
   const { providerId, name, isVerified, accounts } = group
-  const hasDeviceFlow = providers?.find(({ provider_id: id }) => id === providerId)?.device_flow ?? false
+  const provider = providers?.find(({ provider_id: id }) => id === providerId)
+  const hasDeviceFlow = provider?.device_flow ?? false
   const again =
     (way: Wish['way']) =>
     ({ connection_id: connectionId }: Connection) =>
@@ -69,6 +70,7 @@ function Group({ group, grants, onStart }: AccountsProps & { group: ProviderAcco
           <li key={account.connection_id} className="min-w-0">
             <Account
               account={account}
+              method={provider?.auth_methods.find(({ name: one }) => one === account.auth_method)}
               grants={grants.filter(({ connection_id: id }) => id === account.connection_id)}
               onSignIn={again('browser')}
               onCode={hasDeviceFlow ? again('device') : undefined}

@@ -19,12 +19,19 @@ export function Attention({ connections, grants, now }: AttentionProps) {
   return (
     <Section title="Needs your attention">
       <ul className="divide-y divide-line rounded-xl border border-line bg-surface">
-        {stale.map(({ connection_id: id, provider_name: provider, account_label: label }) => (
-          <Row key={id} href="/connections" action="Sign in again">
-            <Theirs>{provider}</Theirs> no longer accepts {label === null ? 'your account' : <Theirs>{label}</Theirs>}.
-            Agents can’t use it until you sign in again.
-          </Row>
-        ))}
+        {stale.map(({ connection_id: id, provider_name: provider, account_label: label, auth_method: method }) => {
+          const isEntered = method !== 'oauth2'
+          return (
+            <Row
+              key={id}
+              href={isEntered ? `/connections/${id}/credential` : '/connections'}
+              action={isEntered ? 'Replace its credential' : 'Sign in again'}
+            >
+              <Theirs>{provider}</Theirs> no longer accepts {label === null ? 'your account' : <Theirs>{label}</Theirs>}
+              . Agents can’t use it until you {isEntered ? 'replace its credential' : 'sign in again'}.
+            </Row>
+          )
+        })}
         {ending.map(({ grant_id: id, agent, expires_at: end }) => (
           <Row key={id} href="/grants" action="View grant">
             Access for <Theirs>{agent.name}</Theirs> expires {end !== null && <Ago at={end} />}. It can ask again.

@@ -5,13 +5,14 @@ import { buttonLook } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Loaded } from '../../ui/loading.tsx'
 import { Card } from '../../ui/view.tsx'
-import { useProviders } from '../lists.ts'
+import { connectables } from '../connections/connectable.ts'
+import { usePresets, useProviders } from '../lists.ts'
 
 export function FirstSteps() {
   return (
     <ol className="space-y-4">
       <Step number={1} title="Connect an account">
-        <p>Sign in with a provider once. Its tokens stay here; agents never see them.</p>
+        <p>Sign in with a provider once, or enter a key. It stays here; agents never see it.</p>
         <Connect />
       </Step>
       <Step number={2} title="Give an agent this address">
@@ -39,10 +40,11 @@ export function FirstSteps() {
 
 function Connect() {
   const providers = useProviders()
+  const { data: presets = [] } = usePresets()
   return (
     <Loaded query={providers}>
       {(known) =>
-        known.length === 0 ? (
+        connectables(known, presets).length === 0 ? (
           <p>
             No providers are configured yet. An administrator can add one on the{' '}
             <Link href="/admin" className="font-semibold text-accent underline">
