@@ -93,7 +93,18 @@ const proposal = {
   scopes: Type.Optional(Scopes),
 }
 
-export const ProposeProviderBody = Strict(proposal)
+export const ProposeProviderBody = Strict({
+  ...proposal,
+  api_hosts: Type.Optional(
+    Type.Array(ApiHost, {
+      minItems: 1,
+      maxItems: 10,
+      uniqueItems: true,
+      description:
+        'Hosts that tokens may be sent to, on the same site as the endpoints and without wildcards. Default: those of the issuer and token endpoint',
+    }),
+  ),
+})
 export type ProposeProviderBody = Static<typeof ProposeProviderBody>
 
 /** The endpoints. A proposal without them waits until an admin sets them. */

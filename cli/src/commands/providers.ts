@@ -170,14 +170,22 @@ export const providersPropose = command({
   summary: 'propose a new provider',
   about:
     'If the provider supports dynamic client registration, it is registered automatically; otherwise an admin has to add credentials.',
-  options: metadata,
+  options: {
+    ...metadata,
+    'api-host': {
+      type: 'texts',
+      value: 'HOST',
+      summary: "API host on the issuer's site, if it isn't the issuer's own",
+    },
+  },
   examples: [
     ['sallyport providers propose --name Acme --issuer https://login.acme.example', 'users see it as unverified'],
   ],
   run: async (shell, options) => {
     const { name } = options
     if (name === undefined) throw usageError('--name is required: the display name')
-    const proposal = { ...described(options), provider_name: name }
+    const hosts = options['api-host']
+    const proposal = { ...described(options), provider_name: name, ...(hosts.length > 0 && { api_hosts: hosts }) }
     show(shell, await asAgent(shell).proposeProvider(proposal, { signal: shell.interrupted }))
     return undefined
   },

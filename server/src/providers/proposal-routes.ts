@@ -3,7 +3,7 @@ import { actingAgent, onBehalfOf } from '../authenticate.ts'
 import type { Http } from '../platform/http/http.ts'
 import { proposeProvider } from './propose.ts'
 import type { ProposeNeeds } from './propose.ts'
-import { metadataInputOf } from './provider-body.ts'
+import { assertForAgents, metadataInputOf } from './provider-body.ts'
 import { detailsView } from './provider-view.ts'
 
 export function proposalRoutes(http: Http, needs: ProposeNeeds): void {
@@ -20,6 +20,10 @@ export function proposalRoutes(http: Http, needs: ProposeNeeds): void {
         body: ProposeProviderBody,
         response: { 201: ProviderDetails },
       },
+      preValidation: ({ body }, _reply, done) => {
+        assertForAgents(body)
+        done()
+      },
     },
     async (request, reply) => {
       const { body, id } = request
@@ -29,6 +33,7 @@ export function proposalRoutes(http: Http, needs: ProposeNeeds): void {
         name: body.provider_name,
         slug: body.slug,
         scopes: body.scopes ?? [],
+        apiHosts: body.api_hosts,
       }
       const provider = await proposeProvider(onBehalfOf(request, needs), agent, proposal, id)
       return reply.code(201).send(detailsView(provider, needs.config.baseUrl))

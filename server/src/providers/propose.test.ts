@@ -185,7 +185,7 @@ onBothDatabases('a proposal', (engine) => {
       [{ ...name, issuer_url: oauth.issuer, slug: '-a' }, 'invalid_field', 'slug'],
       [{ ...name, issuer_url: oauth.issuer, scopes: ['a b'] }, 'invalid_field', 'scopes.0'],
       [{ ...name, issuer_url: oauth.issuer, client_id: 'mine' }, 'invalid_field', 'client_id'],
-      [{ ...name, issuer_url: oauth.issuer, api_hosts: ['evil.example'] }, 'invalid_field', 'api_hosts'],
+      [{ ...name, issuer_url: oauth.issuer, api_hosts: ['evil.example'] }, 'invalid_field', 'api_hosts.0'],
       [{ ...name, issuer_url: 'http://a.example' }, 'invalid_url', 'issuer_url'],
       [{ ...name, issuer_url: 'not a url' }, 'invalid_url', 'issuer_url'],
       [{ ...name, issuer_url: 'https://user:pass@a.example/' }, 'invalid_url', 'issuer_url'],

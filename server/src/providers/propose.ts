@@ -10,7 +10,7 @@ import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import { perDay, takeFromLimit } from '../platform/limits/rate-limits.ts'
-import { defaultApiHosts } from './api-hosts.ts'
+import { defaultApiHosts, readApiHosts } from './api-hosts.ts'
 import { urlsOf } from './endpoints.ts'
 import { oauth2Method } from './auth-method.ts'
 import { completeMetadata, describe, isEnough } from './find-metadata.ts'
@@ -37,12 +37,18 @@ export interface Proposal extends MetadataInput {
   name: string
   slug: string | undefined
   scopes: string[]
+  apiHosts: string[] | undefined
+}
+
+interface NamedUrl {
+  url: URL
+  field: string
 }
 
 export async function proposeProvider(
   needs: ProposeNeeds,
   agent: { agentId: string },
-  { name, scopes, ...proposal }: Proposal,
+  { name, scopes, apiHosts, ...proposal }: Proposal,
   requestId: string,
 ): Promise<Provider> {
   const { config, database, providers, audit, clock } = needs
@@ -58,12 +64,13 @@ export async function proposeProvider(
   assertOwnName('provider_name', name)
   if (ownSlug !== undefined) assertOwnName('slug', ownSlug)
   const description = describe(needs, proposal, 'stranger')
-  assertOneSite(urlsGiven(description))
   const isComplete = isEnough(description)
+  const hosts = apiHosts && readHosts(needs, apiHosts, isComplete)
+  assertOneSite([...urlsGiven(description), ...(hosts ?? [])])
   await takeFromLimits(needs, agent, slug, isComplete)
 
   const { metadata, client, error } = isComplete
-    ? await askForAll(needs, description, slug, scopes)
+    ? await askForAll(needs, { description, hosts }, slug, scopes)
     : await keepGiven(needs, description)
   const now = clock()
   const provider: Provider = {
@@ -77,7 +84,7 @@ export async function proposeProvider(
     metadata,
     discoveryUrl: description.discoveryUrl,
     scopes,
-    apiHosts: isComplete ? defaultApiHosts(metadata) : [],
+    apiHosts: hosts?.map(({ url }) => url.host) ?? (isComplete ? defaultApiHosts(metadata) : []),
     authMethods: [oauth2Method],
     clientId: client?.clientId ?? null,
     authMethod: client?.authMethod ?? 'client_secret_basic',
@@ -94,7 +101,10 @@ export async function proposeProvider(
     const isNew = await providers.insert(tx, provider, client?.clientSecret)
     if (!isNew) throw slugTaken()
     const { providerId, status } = provider
-    const detail = { provider_id: providerId, slug, status, registration_error: error, issuer: metadata.issuer ?? null }
+    const detail = {
+      ...{ provider_id: providerId, slug, status, registration_error: error, issuer: metadata.issuer ?? null },
+      ...(hosts && { api_hosts: provider.apiHosts }),
+    }
     await audit.append(tx, { event: 'provider.proposed', at: now, requestId, agentId: agent.agentId, detail })
   })
   return provider
@@ -106,8 +116,24 @@ function assertOwnName(field: string, text: string): void {
   throw new ServiceError('invalid_field', { field, message })
 }
 
+/** Each host by name: a wildcard would hide which hosts of a site with many tenants get the token. */
+function readHosts({ egress }: ProposeNeeds, entries: readonly string[], isComplete: boolean): NamedUrl[] {
+  const refuse = (field: string, message: string) => new ServiceError('invalid_field', { field, message })
+  if (!isComplete)
+    throw refuse('api_hosts', 'A proposal without endpoints cannot name hosts. An administrator sets both.')
+  const wildcard = entries.findIndex((entry) => entry.startsWith('*'))
+  if (wildcard !== -1) {
+    throw refuse(`api_hosts.${wildcard}`, 'Name each host. Only an administrator can set wildcards.')
+  }
+  return readApiHosts(entries).map((host, index) => {
+    const named = { url: new URL(`https://${host}`), field: `api_hosts.${index}` }
+    egress.judgeUrl(named.url, 'stranger', named.field)
+    return named
+  })
+}
+
 /** The issuer, or the URL where it is discovered, comes first: it determines the site. */
-export function urlsGiven({ given, discovery }: Description): { url: URL; field: string }[] {
+export function urlsGiven({ given, discovery }: Description): NamedUrl[] {
   const urls = urlsOf(given)
   if (!discovery) return urls
   return given.issuer === undefined ? [discovery, ...urls] : [...urls, discovery]
@@ -128,8 +154,13 @@ async function takeFromLimits(
   })
 }
 
-async function askForAll(needs: ProposeNeeds, description: Description, slug: string, scopes: string[]) {
-  const metadata = await askProvider(needs, description)
+async function askForAll(
+  needs: ProposeNeeds,
+  { description, hosts = [] }: { description: Description; hosts: NamedUrl[] | undefined },
+  slug: string,
+  scopes: string[],
+) {
+  const metadata = await askProvider(needs, description, hosts)
   return { metadata, ...(await askForClient(needs, { metadata, slug, scopes })) }
 }
 
@@ -139,15 +170,23 @@ async function keepGiven(needs: ProposeNeeds, { given }: Description) {
   return { metadata: given, client: undefined, error: 'endpoints_missing' as const }
 }
 
-/** The complete metadata of a proposed provider: on one site, and at addresses that an untrusted caller may use. */
-export async function askProvider(needs: FindMetadataNeeds, description: Description): Promise<Metadata> {
+/**
+ * The complete metadata of a proposed provider: on one site, with its API too, and at addresses that an untrusted
+ * caller may use.
+ */
+export async function askProvider(
+  needs: FindMetadataNeeds,
+  description: Description,
+  hosts: readonly NamedUrl[] = [],
+): Promise<Metadata> {
   const metadata = await completeMetadata(needs, description, 'stranger')
-  assertOneSite(urlsOf(metadata))
-  await judgeNames(needs, urlsOf(metadata))
+  const urls = [...urlsOf(metadata), ...hosts]
+  assertOneSite(urls)
+  await judgeNames(needs, urls)
   return metadata
 }
 
-async function judgeNames({ egress }: FindMetadataNeeds, urls: readonly { url: URL; field: string }[]): Promise<void> {
+async function judgeNames({ egress }: FindMetadataNeeds, urls: readonly NamedUrl[]): Promise<void> {
   const hosts = new Map(urls.toReversed().map((one) => [one.url.host, one]))
   for (const { url, field } of hosts.values()) await egress.judgeName(url, 'stranger', field)
 }

@@ -1,11 +1,12 @@
 /** Converts request bodies to the parameters of the use cases. */
-import type {
+import {
   CreateProviderBody,
   ProposeProviderBody,
   ProviderCredentialsBody,
-  ProviderEndpointsBody,
   UpdateProviderBody,
 } from '@sallyport/protocol/providers'
+import type { ProviderEndpointsBody } from '@sallyport/protocol/providers'
+import { ServiceError } from '../platform/errors.ts'
 import { Secret } from '../platform/secret.ts'
 import type { NewProvider } from './create.ts'
 import type { MetadataInput } from './find-metadata.ts'
@@ -71,4 +72,36 @@ export function metadataInputOf(body: Partial<ProposeProviderBody>): MetadataInp
       ...(body.registration_endpoint !== undefined && { registration_endpoint: body.registration_endpoint }),
     },
   }
+}
+
+/** Throws if a body names a member that a provider keeps for life, or that is changed elsewhere. */
+export function assertCanChange(body: unknown): void {
+  const field = memberBeyond(UpdateProviderBody, body)
+  if (field === undefined) return
+  const message = has(ProviderCredentialsBody, field)
+    ? `"${field}" is changed with PATCH /v4/providers/{id}/credentials.`
+    : `"${field}" cannot be changed, because connections depend on it. Create another provider instead.`
+  throw new ServiceError('invalid_field', { field, message })
+}
+
+/** Throws if a proposal names a member that an agent can't set. */
+export function assertForAgents(body: unknown): void {
+  const field = memberBeyond(ProposeProviderBody, body)
+  if (field === undefined) return
+  const message = `"${field}" can only be set by an administrator, in POST /v4/providers. Omit it.`
+  throw new ServiceError('invalid_field', { field, message })
+}
+
+interface Body {
+  properties: object
+}
+
+/** A member of a new provider that this request does not have. */
+function memberBeyond(known: Body, body: unknown): string | undefined {
+  const names = typeof body === 'object' && body !== null ? Object.keys(body) : []
+  return names.find((name) => has(CreateProviderBody, name) && !has(known, name))
+}
+
+function has({ properties }: Body, name: string): boolean {
+  return Object.hasOwn(properties, name)
 }
