@@ -17,7 +17,7 @@ import type { CreateProviderNeeds } from './create.ts'
 import { deleteProvider } from './delete.ts'
 import type { DeleteProviderNeeds } from './delete.ts'
 import { disableProvider, enableProvider } from './enable.ts'
-import { changesOf, credentialsOf, endpointsOf, newProviderOf } from './provider-body.ts'
+import { assertCanChange, changesOf, credentialsOf, endpointsOf, newProviderOf } from './provider-body.ts'
 import { detailsView, publicView } from './provider-view.ts'
 import type { Provider } from './provider.ts'
 import { rediscoverProvider } from './rediscover.ts'
@@ -83,6 +83,10 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
         params: IdInPath,
         body: UpdateProviderBody,
         response: { 200: ProviderDetails },
+      },
+      preValidation: ({ body }, _reply, done) => {
+        assertCanChange(body)
+        done()
       },
     },
     async ({ params, body, id }) => details(await updateProvider(needs, params.id, changesOf(body), id)),

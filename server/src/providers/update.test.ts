@@ -128,6 +128,28 @@ onBothDatabases('PATCH /v4/providers/{id}', (engine) => {
     assert.deepEqual(await recorded(service, 'provider.updated'), [])
   })
 
+  test('what a provider keeps for life is refused, and says what to do instead', async (t) => {
+    const { service, patch } = await start(t)
+    const inject = [{ in: 'header', name: 'x-api-key', template: '{api_key}' }]
+    const fixed = /cannot be changed, because connections depend on it\. Create another provider instead\.$/
+    const cases: [object, string, RegExp][] = [
+      [{ auth_methods: [{ kind: 'api_key', inject }] }, 'auth_methods', fixed],
+      [{ provider_name: 'Acme', token_url: 'https://evil.example/token' }, 'token_url', fixed],
+      [{ token_url: null }, 'token_url', fixed],
+      [{ issuer_url: 'https://evil.example' }, 'issuer_url', fixed],
+      [{ slug: 'other' }, 'slug', fixed],
+      [{ injection: { in: 'header', name: 'x-key', prefix: '' } }, 'injection', fixed],
+      [{ client_secret: 'a-secret-of-sixteen-or-more' }, 'client_secret', /PATCH \/v4\/providers\/\{id\}\/credentials/],
+      [{ colour: 'red' }, 'colour', /is not a known member/],
+    ]
+    for (const [body, field, says] of cases) {
+      const reply = await patch(body)
+      assert.deepEqual([reply.status, reply.body.error.code, reply.body.error.field], [400, 'invalid_field', field])
+      assert.match(reply.body.error.message, says)
+    }
+    assert.deepEqual(await recorded(service, 'provider.updated'), [])
+  })
+
   test('an edit based on an older state does not restore a host that was removed', async (t) => {
     const hosts = ['api.acme.example', 'stolen.acme.example']
     const { made, patch, service } = await start(t, { ...acme, ...client, api_hosts: hosts })
