@@ -20,6 +20,7 @@ const tokens = [
   '00D50000000IZ3Z!AQ0AQDpEDKYsn7ioKug2aSmgCjgrPjG9eRLza8jXWoW7uA90V39rvQaIy1FGxjFHN1ZtusBGljncdEi8eRiuit1QdQ1Z2KSV',
   '2/1201234567890123/1201234567890124:0f1e2d3c4b5a69788796a5b4c3d2e1f0',
   `${header}.${payload}.${signature}`,
+  `ghs_3915_${header}.${payload}.${signature}`,
 ]
 
 const forms = secretForms.filter(({ name }) =>
@@ -30,10 +31,12 @@ const forms = secretForms.filter(({ name }) =>
 
 /** Everything that stands behind one of its signs, and each part by itself, where that is long enough. */
 function piecesOf(token: string): string[] {
-  const isJwt = token.startsWith(header)
+  const isJwt = token.includes(header)
   const ends = Array.from(token.matchAll(isJwt ? /\./g : /[^A-Za-z0-9]/g), ({ index }) => index)
   const rests = ends.map((at) => token.slice(at + 1))
-  const parts = token.split(isJwt ? '.' : /[^A-Za-z0-9]/).filter((part) => part !== header && !/^\d+$/.test(part))
+  const parts = token
+    .split(isJwt ? '.' : /[^A-Za-z0-9]/)
+    .filter((part) => !part.endsWith(header) && !/^\d+$/.test(part))
   return [...rests, ...parts].filter((piece) => piece.length >= 16)
 }
 

@@ -1,7 +1,7 @@
 /**
  * Splits a secret at its punctuation into parts that are redacted on their own: an upstream may split a token and
  * return one part. A JWT has three; after a prefix such as `ya29.`, `xoxp-`, `glpat-` or `github_pat_` comes nearly all
- * of it.
+ * of it. GitHub's tokens of installations are a prefix and a JWT: `ghs_123_eyJ…`.
  */
 import { minRedactable } from '../platform/secret.ts'
 
@@ -19,7 +19,7 @@ export interface SecretPart {
 export function partsOf(secret: string): SecretPart[] {
   const [header = '', ...rest] = secret.split('.')
   // `-` and `_` belong to the base64url alphabet: they are not punctuation there.
-  const isJose = rest.length >= 2 && isJoseHeader(header)
+  const isJose = rest.length >= 2 && isJoseHeader(header.slice(Math.max(header.indexOf('eyJ'), 0)))
   const found = isJose ? secret.matchAll(/[^.]+/g) : secret.matchAll(/[\p{L}\p{N}]+/gu)
   return [...found]
     .filter(({ 0: part, index }) => part !== secret && !(isJose && index === 0) && isSecret(part))
