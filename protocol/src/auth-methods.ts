@@ -1,7 +1,15 @@
 import { Type, type Static } from 'typebox'
 import { Dictionary, DisplayName, Nullable, Prose, Strict, Text } from './schema.ts'
 
-export const authMethodKinds = ['oauth2', 'api_key', 'aws_sigv4', 'basic', 'client_credentials'] as const
+export const authMethodKinds = [
+  'oauth2',
+  'api_key',
+  'aws_sigv4',
+  'basic',
+  'client_credentials',
+  'github_app',
+  'google_service_account',
+] as const
 export type AuthMethodKind = (typeof authMethodKinds)[number]
 
 /** Also the name of a method, so part of request bodies. */
@@ -96,6 +104,15 @@ export const AuthMethod = Strict({
       description: 'The regions and services that AWS requests are signed for, by host. No other host is called',
     }),
   ),
+  api_url: Type.Optional(
+    Text({
+      minLength: 1,
+      maxLength: 500,
+      description:
+        'Of github_app: where tokens are issued, https://api.github.com unless it is a GitHub Enterprise Server: ' +
+        'https://HOST/api/v3. Its host is one of api_hosts',
+    }),
+  ),
 })
 export type AuthMethod = Static<typeof AuthMethod>
 export const AuthMethods = Type.Array(AuthMethod, { minItems: 1, maxItems: 10 })
@@ -152,5 +169,6 @@ export const AuthMethodDetails = Type.Object({
       description: 'Of aws_sigv4. A region of null is the one in the host',
     }),
   ),
+  api_url: Type.Optional(Type.String({ description: 'Of github_app' })),
 })
 export type AuthMethodDetails = Static<typeof AuthMethodDetails>

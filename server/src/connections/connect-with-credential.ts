@@ -10,7 +10,7 @@ import { perHour, takeFromLimit } from '../platform/limits/rate-limits.ts'
 import { assertListed } from '../providers/api-hosts.ts'
 import { authKindOf, isFormMethod, mintingOf } from '../providers/auth-kinds/auth-kind.ts'
 import type { FormMethod } from '../providers/auth-kinds/auth-kind.ts'
-import type { Minting, MintSource } from '../providers/auth-kinds/minting.ts'
+import type { Minted, Minting, MintSource } from '../providers/auth-kinds/minting.ts'
 import { addOffered, offeredProvider } from '../providers/offered-preset.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
@@ -18,7 +18,6 @@ import type { UsedPresetStore } from '../providers/used-preset-store.ts'
 import type { UserStore } from '../sessions/user-store.ts'
 import { isUnavailable } from '../platform/oauth/failures.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
-import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
 import type { Account } from './account.ts'
 import { checkCredential } from './check-credential.ts'
@@ -26,6 +25,7 @@ import { areKeepable, keptFrom } from './connection.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionStore } from './connection-store.ts'
 import { credentialText, hostOf, readCredential } from './credential.ts'
+import type { FormerTokenStore } from './former-token-store.ts'
 
 export interface ConnectWithCredentialNeeds {
   config: Pick<Config, 'connectsPerHour' | 'userPresets'>
@@ -36,6 +36,7 @@ export interface ConnectWithCredentialNeeds {
   providers: ProviderStore
   usedPresets: UsedPresetStore
   connections: ConnectionStore
+  formerTokens: FormerTokenStore
   audit: AuditWriter
   clock: Clock
 }
@@ -56,7 +57,7 @@ export async function connectWithCredential(
   entered: EnteredCredential,
   requestId: string,
 ): Promise<Connection> {
-  const { database, users, providers, connections, audit, clock } = needs
+  const { database, users, providers, connections, formerTokens, audit, clock } = needs
   const existing = await providers.findBySlug(database.queries, entered.providerSlug)
   const provider = activeProvider(
     existing ?? (await offeredProvider(needs, database.queries, entered.providerSlug, clock())),
@@ -92,6 +93,7 @@ export async function connectWithCredential(
         'This account is connected already. Replace its credential with PUT /v4/connections/{id}/credential, or disconnect it.'
       throw new ServiceError('conflict', { field: 'credential', message })
     }
+    if (kept) await formerTokens.insertAssertion(tx, connected, kept)
     const { connectionId } = connection
     const detail = { connection_id: connectionId, provider: provider.slug, auth_method: method.name }
     await audit.append(tx, { event: 'connection.created', at: now, requestId, userId, connectionId, detail })
@@ -136,7 +138,7 @@ export interface Checked {
   /** If the method can tell. */
   account: Account | undefined
   /** If it is one for which tokens are issued. */
-  tokens: Tokens | undefined
+  tokens: Minted | undefined
 }
 
 type CheckedNeeds = Pick<ConnectWithCredentialNeeds, 'config' | 'database' | 'egress' | 'oauth' | 'users' | 'clock'>
@@ -171,7 +173,7 @@ export async function checked(
 async function firstToken(needs: CheckedNeeds, minting: Minting, source: MintSource): Promise<Checked> {
   const tokens = await minting.mint(needs, source)
   if (!areKeepable(tokens)) throw unavailable('weak_token')
-  return { tokens, account: await minting.account(needs, source) }
+  return { tokens, account: await minting.account(needs, source, tokens) }
 }
 
 function answered(ask: () => Promise<Checked>): Promise<Checked> {

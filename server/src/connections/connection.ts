@@ -1,6 +1,7 @@
-import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import { isRedactable } from '../platform/secret.ts'
 import type { Secret } from '../platform/secret.ts'
+import type { Minted } from '../providers/auth-kinds/minting.ts'
+import type { Assertion } from '../providers/auth-kinds/private-key.ts'
 
 /** Only shown to users, so a precision of one minute is enough. */
 export const useMarkedEveryMs = 60_000
@@ -100,10 +101,13 @@ export interface KeptTokens {
   refreshToken: Secret | undefined
   expiresAt: Date | null
   obtainedAt: Date
+  /** Was sent for them, and is redacted while it is valid. */
+  assertion?: Assertion | undefined
 }
 
-export function keptFrom({ accessToken, refreshToken, expiresInSeconds }: Tokens, now: Date): KeptTokens {
-  return { accessToken, refreshToken, expiresAt: endOfToken(expiresInSeconds, now), obtainedAt: now }
+export function keptFrom(tokens: Minted, now: Date): KeptTokens {
+  const { accessToken, refreshToken, expiresInSeconds, assertion } = tokens
+  return { accessToken, refreshToken, expiresAt: endOfToken(expiresInSeconds, now), obtainedAt: now, assertion }
 }
 
 export function endOfToken(expiresInSeconds: number | undefined, now: Date): Date | null {

@@ -28,7 +28,12 @@ export function createCredentialStore(vault: Vault) {
       tx: Queries,
       { connectionId, userId, version }: Connection,
       values: CredentialValues,
-      { accountId, accountLabel, apiHost }: Pick<Connection, 'accountId' | 'accountLabel' | 'apiHost'>,
+      {
+        accountId,
+        accountLabel,
+        apiHost,
+        scopes,
+      }: Pick<Connection, 'accountId' | 'accountLabel' | 'apiHost' | 'scopes'>,
       now: Date,
       /** Issued for it. */
       tokens?: KeptTokens,
@@ -43,6 +48,7 @@ export function createCredentialStore(vault: Vault) {
           ...issued,
           ...{ credential: bytes, credential_key_id: keyId },
           ...{ account_id: accountId, account_label: accountLabel, api_host: apiHost },
+          scopes: JSON.stringify(scopes),
           ...{
             status: 'active',
             expires_at: tokens?.expiresAt?.getTime() ?? null,

@@ -46,17 +46,16 @@ function textOf(method: FormMethod, member: CredentialMember, given: Readonly<Re
     if (optional || (mayBeEmpty && pattern === null)) return entered
     throw invalid(name, 'must not be empty')
   }
-  const text = normalize?.(name, entered) ?? entered
-  if (secret && !isFile && text.length < minSecretLength) {
+  if (secret && !isFile && entered.length < minSecretLength) {
     const why = `is shorter than ${minSecretLength} characters, so it could be guessed and not be redacted`
     throw invalid(name, `${why}. Create an app password or a longer key`)
   }
-  const wrong = assertMember(name, text)
+  const wrong = assertMember(name, entered)
   if (wrong !== undefined) throw invalid(name, wrong)
-  if (pattern !== null && parsePattern(pattern)?.(text) !== true) {
+  if (pattern !== null && parsePattern(pattern)?.(entered) !== true) {
     throw invalid(name, `does not have the expected format, ${pattern}`)
   }
-  return text
+  return normalize?.(name, entered) ?? entered
 }
 
 /** What must not come back: the secret members. Keys in files sign what is sent, but are never sent themselves. */

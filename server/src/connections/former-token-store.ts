@@ -5,7 +5,7 @@ import { newId } from '../platform/ids.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import { formerUntil } from './connection.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, KeptTokens } from './connection.ts'
 import type {} from './connection-store.ts'
 
 declare module '../platform/database/tables.ts' {
@@ -30,24 +30,36 @@ export const formerToken: SealedColumn = {
 const maxListed = 100
 
 /**
- * Access tokens that were replaced but may still be valid. Upstreams may still return them, so they are still redacted.
+ * Access tokens that were replaced but may still be valid, and assertions. Upstreams may still return them, so they are
+ * still redacted.
  */
 export function createFormerTokenStore(vault: Vault) {
+  const keep = async (tx: Queries, connectionId: string, token: Secret, now: Date, until: Date): Promise<void> => {
+    const id = newId('fmr', now)
+    const { bytes, keyId } = await vault.seal(tx, formerToken, { row: id, owner: connectionId }, token)
+    await tx
+      .insertInto('former_tokens')
+      .values({
+        former_token_id: id,
+        connection_id: connectionId,
+        token: bytes,
+        token_key_id: keyId,
+        expires_at: until.getTime(),
+      })
+      .execute()
+  }
+
   return {
-    insert: async (tx: Queries, connection: Connection, token: Secret, now: Date): Promise<void> => {
-      const { connectionId } = connection
-      const id = newId('fmr', now)
-      const { bytes, keyId } = await vault.seal(tx, formerToken, { row: id, owner: connectionId }, token)
-      await tx
-        .insertInto('former_tokens')
-        .values({
-          former_token_id: id,
-          connection_id: connectionId,
-          token: bytes,
-          token_key_id: keyId,
-          expires_at: formerUntil(connection, now).getTime(),
-        })
-        .execute()
+    insert: (tx: Queries, connection: Connection, token: Secret, now: Date): Promise<void> =>
+      keep(tx, connection.connectionId, token, now, formerUntil(connection, now)),
+
+    /** What a token was issued for: the provider's API has seen it too. */
+    insertAssertion: async (
+      tx: Queries,
+      { connectionId }: Pick<Connection, 'connectionId'>,
+      { assertion, obtainedAt }: Pick<KeptTokens, 'assertion' | 'obtainedAt'>,
+    ): Promise<void> => {
+      if (assertion) await keep(tx, connectionId, assertion.jwt, obtainedAt, assertion.expiresAt)
     },
 
     /** Only the newest: an upstream that rejects every token causes one refresh after another. */

@@ -7,11 +7,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ServiceError } from '../platform/errors.ts'
 import { OAuthRefused } from '../platform/oauth/oauth-client.ts'
-import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import { mintingOf } from '../providers/auth-kinds/auth-kind.ts'
 import { deadCredential } from '../providers/auth-kinds/minting.ts'
-import type { MintNeeds } from '../providers/auth-kinds/minting.ts'
+import type { Minted, MintNeeds } from '../providers/auth-kinds/minting.ts'
 import { clientOf } from '../providers/client-of.ts'
 import { oauth2Method } from '../providers/auth-method.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
@@ -152,7 +151,7 @@ async function enteredSecrets(
 async function refresh(needs: FreshTokenNeeds, connection: Connection, lease: RefreshLease): Promise<RefreshOutcome> {
   const { database, refreshes, clock, log } = needs
   const { connectionId } = connection
-  let tokens: Tokens
+  let tokens: Minted
   try {
     tokens = await ask(needs, connection)
   } catch (error) {
@@ -173,7 +172,7 @@ async function refresh(needs: FreshTokenNeeds, connection: Connection, lease: Re
   return 'refreshed'
 }
 
-async function ask(needs: FreshTokenNeeds, connection: Connection): Promise<Tokens> {
+async function ask(needs: FreshTokenNeeds, connection: Connection): Promise<Minted> {
   const { database, oauth, providers, connections, credentials } = needs
   const provider = await providers.find(database.queries, connection.providerId)
   if (provider?.status !== 'active') throw new ServiceError('provider_unavailable', { detail: 'it is disabled' })

@@ -11,11 +11,9 @@ import { activeProvider, assertUser, checked } from './connect-with-credential.t
 import type { ConnectWithCredentialNeeds } from './connect-with-credential.ts'
 import { hostOf, readCredential, secretsIn } from './credential.ts'
 import type { CredentialStore } from './credential-store.ts'
-import type { FormerTokenStore } from './former-token-store.ts'
 
 export interface ReplaceCredentialNeeds extends ConnectWithCredentialNeeds {
   credentials: CredentialStore
-  formerTokens: FormerTokenStore
   /** Ends all grants of a connection. Returns how many. */
   endGrants: (tx: Queries, connectionId: string, at: Date, requestId: string) => Promise<number>
 }
@@ -50,14 +48,19 @@ export async function replaceCredential(
     const former = await credentials.valuesOf(tx, found)
     const { accessToken } = await connections.tokens(tx, found)
     const kept = tokens && keptFrom(tokens, now)
-    const label = account?.label ?? found.accountLabel
-    const replaced = await credentials.replace(tx, found, values, { ...found, accountLabel: label }, now, kept)
+    const known = {
+      ...found,
+      accountLabel: account?.label ?? found.accountLabel,
+      scopes: tokens?.scopes ?? found.scopes,
+    }
+    const replaced = await credentials.replace(tx, found, values, known, now, kept)
     if (!replaced) {
       const message = 'The connection was changed in the meantime. Read it again, then repeat your change.'
       throw new ServiceError('conflict', { message })
     }
     const secrets = [accessToken, ...(former ? secretsIn(method, former.values) : [])]
     for (const one of secrets) if (one) await formerTokens.insert(tx, found, one, now)
+    if (kept) await formerTokens.insertAssertion(tx, found, kept)
     const ended = isSame ? 0 : await needs.endGrants(tx, connectionId, now, requestId)
     const detail = {
       connection_id: connectionId,

@@ -60,6 +60,7 @@ async function storeOnce(
       return
     }
     if (former) await formerTokens.insert(tx, connection, former, kept.obtainedAt)
+    await formerTokens.insertAssertion(tx, connection, kept)
     const detail = { connection_id: connectionId, rotated: kept.refreshToken ? 'yes' : 'no' }
     await audit.append(tx, { event: 'connection.refreshed', at: kept.obtainedAt, userId, connectionId, detail })
   })

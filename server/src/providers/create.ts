@@ -1,4 +1,4 @@
-import type { AuthMethod as GivenMethod } from '@sallyport/protocol/auth-methods'
+import type { AuthMethodKind, AuthMethod as GivenMethod } from '@sallyport/protocol/auth-methods'
 import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -7,6 +7,7 @@ import { newId } from '../platform/ids.ts'
 import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import { defaultApiHosts } from './api-hosts.ts'
+import { authKindOf } from './auth-kinds/auth-kind.ts'
 import { hasFormMethod } from './auth-method.ts'
 import { readAuthMethods } from './read-auth-methods.ts'
 import { readAuthorizationParams, readInjection } from './calling.ts'
@@ -71,10 +72,12 @@ export async function createProvider(
     (ownServer ? presetMethods(ownServer, calling.apiHosts ?? ownServer.apiHosts) : [{ kind: 'oauth2' as const }])
   assertTenantsAreNamed(wantedHosts ?? [], wantedMethods)
   const usesOAuth2 = wantedMethods.some(({ kind }) => kind === 'oauth2')
-  const isMinted = wantedMethods.some(({ kind }) => kind === 'client_credentials')
-  const issuing = { ...wanted, metadata: { ...(ownServer && issuingUrl(ownServer)), ...wanted.metadata } }
-  if (!usesOAuth2)
-    assertNoOAuth2(wanted, { apiHosts: wantedHosts, isMinted, tokenUrl: issuing.metadata.token_endpoint })
+  const kinds = wantedMethods.map(({ kind }) => kind)
+  const issuing = {
+    ...wanted,
+    metadata: { ...usualTokenUrl(kinds), ...(ownServer && issuingUrl(ownServer)), ...wanted.metadata },
+  }
+  if (!usesOAuth2) assertNoOAuth2(wanted, { apiHosts: wantedHosts, kinds, tokenUrl: issuing.metadata.token_endpoint })
   const scopes = wanted.scopes ?? (usesOAuth2 ? [...(oauth?.defaultScopes ?? [])] : [])
   const given = givenClient(wanted, oauth)
   const description = usesOAuth2 ? describe(needs, oauth ? overPreset(oauth, wanted) : wanted, 'operator') : undefined
@@ -82,7 +85,7 @@ export async function createProvider(
   if (holder && holdsSlug(holder)) throw new ServiceError('slug_taken', { field: 'slug' })
 
   const complete = description && (await completeMetadata(needs, description, 'operator'))
-  const tokenEndpoint = isMinted && !usesOAuth2 ? describe(needs, issuing, 'operator').given : {}
+  const tokenEndpoint = usesOAuth2 ? {} : describe(needs, issuing, 'operator').given
   const metadata: Partial<Metadata> = complete ?? tokenEndpoint
   const apiHosts = wantedHosts ?? defaultApiHosts(metadata)
   const authMethods = readAuthMethods(wantedMethods, apiHosts)
@@ -148,7 +151,7 @@ function readCalling(
 /** Members that only OAuth uses would be ignored, so they are refused. */
 function assertNoOAuth2(
   wanted: NewProvider,
-  { apiHosts, isMinted, tokenUrl }: { apiHosts: unknown; isMinted: boolean; tokenUrl: unknown },
+  { apiHosts, kinds, tokenUrl }: { apiHosts: unknown; kinds: readonly AuthMethodKind[]; tokenUrl: unknown },
 ): void {
   const { clientId, clientSecret, authMethod, scopes, discoveryUrl, metadata, injection, authorizationParams } = wanted
   const metadataFields: Record<string, string> = { ...endpointFields, issuer: 'issuer_url' }
@@ -157,18 +160,33 @@ function assertNoOAuth2(
     ...{ discovery_url: discoveryUrl, injection, authorization_params: authorizationParams },
     ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [metadataFields[name] ?? name, value])),
   }
-  const ofMinted = isMinted ? ['token_url', 'token_endpoint_auth_method', 'scopes', 'injection'] : []
-  const field = Object.entries(given).find(([name, value]) => value !== undefined && !ofMinted.includes(name))?.[0]
+  const isClient = kinds.includes('client_credentials')
+  const ofKinds = [
+    ...(kinds.some((kind) => tokenUrlOf(kind) !== undefined) ? ['token_url', 'injection'] : []),
+    ...(isClient ? ['token_endpoint_auth_method', 'scopes'] : []),
+  ]
+  const field = Object.entries(given).find(([name, value]) => value !== undefined && !ofKinds.includes(name))?.[0]
   if (field !== undefined) {
     const message = `"${field}" is for OAuth, and "auth_methods" has no "oauth2". Add that, or omit this.`
     throw new ServiceError('invalid_field', { field, message })
   }
   if (!apiHosts) throw missing('api_hosts')
-  if (isMinted && tokenUrl === undefined) throw missing('token_url')
-  if (isMinted && authMethod === 'none') {
+  if (isClient && tokenUrl === undefined) throw missing('token_url')
+  if (isClient && authMethod === 'none') {
     const message = 'A client needs its secret here. Use client_secret_basic or client_secret_post.'
     throw new ServiceError('invalid_field', { field: 'token_endpoint_auth_method', message })
   }
+}
+
+function tokenUrlOf(kind: AuthMethodKind): string | undefined {
+  return kind === 'oauth2' ? undefined : authKindOf(kind).tokenUrl
+}
+
+/** For kinds that have tokens issued in one place alone. */
+function usualTokenUrl(kinds: readonly AuthMethodKind[]): Partial<Metadata> {
+  const urls = new Set(kinds.map(tokenUrlOf).filter((url) => url !== undefined))
+  const [url] = urls
+  return urls.size === 1 && url !== undefined && url !== 'required' ? { token_endpoint: url } : {}
 }
 
 /** Where a preset without OAuth has tokens issued. */

@@ -12,7 +12,7 @@ export function presetMethods({ authMethods }: Preset, apiHosts: readonly string
   const left = authMethods.flatMap((method) => {
     const copy = structuredClone(method) as AuthMethod & { env?: string[] }
     delete copy.env
-    const { inject, check, members, signs, ...rest } = copy
+    const { inject, check, members, signs, api_url, ...rest } = copy
     const places = inject?.flatMap(({ hosts, ...place }) => {
       const listed = hosts?.filter(isListed)
       if (listed?.length === 0) return []
@@ -22,10 +22,15 @@ export function presetMethods({ authMethods }: Preset, apiHosts: readonly string
     const isLost =
       places?.length === 0 ||
       signed?.length === 0 ||
+      (api_url !== undefined && !isListed(new URL(api_url).host)) ||
       members?.some(({ name, host }) => host && !isListed(tenantOf(name, host)))
     if (isLost) return []
     const isChecked = check && isListed(new URL(check.url.replace(/\{\w+\}/g, 'tenant')).host)
-    const sent = { ...(places && { inject: places }), ...(signed && { signs: signed }) }
+    const sent = {
+      ...(places && { inject: places }),
+      ...(signed && { signs: signed }),
+      ...(api_url !== undefined && { api_url }),
+    }
     return [{ ...rest, ...(members && { members }), ...sent, ...(isChecked && { check }) }]
   })
   if (left.length > 0) return left

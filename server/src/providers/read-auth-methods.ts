@@ -5,6 +5,7 @@ import { ServiceError } from '../platform/errors.ts'
 import { matchesHost, readApiHost, readApiHosts } from './api-hosts.ts'
 import { authKindOf, isFormMethod, isMintedMethod } from './auth-kinds/auth-kind.ts'
 import type { FormMethod } from './auth-kinds/auth-kind.ts'
+import { githubApi } from './auth-kinds/github-app.ts'
 import { hostMember, memberNamed, oauth2Method } from './auth-method.ts'
 import type { AuthMethod, CredentialCheck, CredentialMember, CredentialPlace } from './auth-method.ts'
 import { readSigningEntries } from './aws/signing-scopes.ts'
@@ -31,7 +32,9 @@ export function readAuthMethods(
 function readMethod(given: GivenMethod, apiHosts: readonly string[], field: string): AuthMethod {
   const { kind, name = kind, label = null, help = null } = given
   if (kind === 'oauth2') {
-    const extra = (['members', 'inject', 'check', 'signs'] as const).find((member) => given[member] !== undefined)
+    const extra = (['members', 'inject', 'check', 'signs', 'api_url'] as const).find(
+      (member) => given[member] !== undefined,
+    )
     if (extra !== undefined) throw invalid(`${field}.${extra}`, 'The method "oauth2" has no such member. Omit it.')
     if (name !== 'oauth2') throw invalid(`${field}.name`, 'The method "oauth2" has no other name. Omit it.')
     return oauth2Method
@@ -44,6 +47,7 @@ function readMethod(given: GivenMethod, apiHosts: readonly string[], field: stri
     inject: readPlaces(given, known, apiHosts, `${field}.inject`),
     check: given.check ? readCheck(given.check, known, apiHosts, `${field}.check`) : null,
     ...readSigns(given, apiHosts, `${field}.signs`),
+    ...readApiUrl(given, apiHosts, `${field}.api_url`),
   }
   if (isMintedMethod(method)) assertIsMinted(given, field)
   else if (isFormMethod(method)) assertIsSent(method, field)
@@ -61,6 +65,29 @@ function readSigns(
   }
   if (!signs) throw new ServiceError('missing_field', { field, message: `"${field}" is missing. Add it.` })
   return { signs: readSigningEntries(signs, apiHosts, field) }
+}
+
+/** Assertions of the app are sent there. */
+function readApiUrl(
+  { kind, api_url: given }: GivenMethod,
+  apiHosts: readonly string[],
+  field: string,
+): Pick<AuthMethod, 'api_url'> {
+  if (kind !== 'github_app') {
+    if (given !== undefined) throw invalid(field, `The method "${kind}" has no such member. Omit it.`)
+    return {}
+  }
+  const api_url = given ?? githubApi
+  const url = URL.parse(api_url)
+  const isPlain = url?.protocol === 'https:' && url.username === '' && !/[?#]|\/$/.test(api_url)
+  if (!isPlain || `${url.origin}${url.pathname}`.replace(/\/$/, '') !== api_url) {
+    throw invalid(
+      field,
+      'Use an absolute https URL without a query or a slash at its end, such as https://HOST/api/v3.',
+    )
+  }
+  if (apiHosts.some((entry) => matchesHost(entry, url.host))) return { api_url }
+  throw invalid(field, `The host of ${api_url} is not one of "api_hosts". Add it, or set "${field}".`)
 }
 
 function readMembers(given: GivenMethod, apiHosts: readonly string[], field: string): CredentialMember[] {

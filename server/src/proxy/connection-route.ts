@@ -6,7 +6,13 @@ import type { Egress, EgressRequest } from '../platform/egress/egress.ts'
 import type { SuppliedBy } from '../platform/egress/destinations.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { perSecond } from '../platform/limits/rate-limits.ts'
-import { isFormMethod, isMintedMethod, isSigned } from '../providers/auth-kinds/auth-kind.ts'
+import {
+  isFormMethod,
+  isMintedMethod,
+  isPlacedToken,
+  isSigned,
+  presetOfKind,
+} from '../providers/auth-kinds/auth-kind.ts'
 import { injectorOf } from '../providers/injector.ts'
 import { awsInjects } from './credential-kinds/aws.ts'
 import { headerInjects } from './credential-kinds/header.ts'
@@ -30,13 +36,20 @@ export function connectionRoute(needs: ConnectionRouteNeeds, { grant, connection
   const isEntered = isFormMethod(method) && !isMintedMethod(method)
   const injectsOf = () => {
     if (isFormMethod(method) && isSigned(method)) return awsInjects(method)
-    return isEntered ? enteredInjects(method) : headerInjects(injection)
+    return isEntered || isPlacedToken(method) ? enteredInjects(method) : headerInjects(injection)
   }
   // Sockets that were opened with one credential are not used with another. A refreshed token is the same credential.
   const pool = isEntered ? `${connection.connectionId} ${connection.version}` : connection.connectionId
   return {
     upstream: httpsUpstream(needs.egress, pool, whoShaped(provider, method)),
-    rules: { metadata, preset, apiHosts, apiHost: connection.apiHost, allowRange, signs: method.signs },
+    rules: {
+      metadata,
+      preset: preset ?? presetOfKind(method),
+      apiHosts,
+      apiHost: connection.apiHost,
+      allowRange,
+      signs: method.signs,
+    },
     injects: injectsOf(),
     ...(isEntered && { placed: injectorOf(method).placed }),
     credential: (refused) => needs.credentialOf(connection, provider, refused),

@@ -9,7 +9,7 @@ import type { Clock } from '../platform/clock.ts'
 import { setBounded } from '../platform/cache/memoize.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { FormMethod } from '../providers/auth-kinds/auth-kind.ts'
-import { isFormMethod, isMintedMethod, isSigned } from '../providers/auth-kinds/auth-kind.ts'
+import { isFormMethod, isMintedMethod, isPlacedToken, isSigned } from '../providers/auth-kinds/auth-kind.ts'
 import { oauth2Method } from '../providers/auth-method.ts'
 import type { AuthMethod } from '../providers/auth-method.ts'
 import { compileSecrets } from '../redaction/secret-forms.ts'
@@ -17,6 +17,7 @@ import { openAws } from './credential-kinds/aws.ts'
 import { openEntered } from './credential-kinds/entered.ts'
 import type { EnteredNeeds } from './credential-kinds/entered.ts'
 import { openOAuth2 } from './credential-kinds/oauth2.ts'
+import { openPlacedToken } from './credential-kinds/placed-token.ts'
 import type { Credential } from './upstream.ts'
 
 /** A credential that was read from the database. */
@@ -52,8 +53,11 @@ export function createCredentials({ freshToken, entered, clock }: CredentialNeed
   const cache = new Map<string, Cached>()
   const openKind = ({ connectionId, authMethod }: StandingConnection, provider: StandingProvider, refused?: number) => {
     const method = methodNamed(provider, authMethod)
-    return isFormMethod(method) && (!isMintedMethod(method) || isSigned(method))
-      ? entered(connectionId, method, refused)
+    if (isFormMethod(method) && (!isMintedMethod(method) || isSigned(method))) {
+      return entered(connectionId, method, refused)
+    }
+    return isPlacedToken(method)
+      ? openPlacedToken(freshToken, connectionId, method, refused)
       : openOAuth2(freshToken, connectionId, provider, refused)
   }
   const open = async (connection: StandingConnection, provider: StandingProvider, refused?: number) => {

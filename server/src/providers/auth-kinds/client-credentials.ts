@@ -29,6 +29,7 @@ const mint: Minting['mint'] = ({ oauth }, { provider, values }) => {
 export const clientCredentials: AuthKind = {
   defaultMembers: [memberNamed('client_id', { secret: false }), memberNamed('client_secret')],
   inject: [],
+  tokenUrl: 'required',
   // RFC 6749 appendix A.1 and A.2.
   assertMember: (_name, value) => (/^[\x20-\x7e]*$/.test(value) ? undefined : 'contains a character that is not ASCII'),
   mayBeEmpty: false,

@@ -10,6 +10,7 @@ import type { OAuth } from '../../platform/oauth/oauth.ts'
 import type { AuthMethod } from '../auth-method.ts'
 import type { CredentialValues } from '../injector.ts'
 import type { Provider } from '../provider.ts'
+import type { Assertion } from './private-key.ts'
 
 export interface MintNeeds {
   oauth: OAuth
@@ -30,6 +31,11 @@ export interface Account {
   label: string | null
 }
 
+export interface Minted extends Tokens {
+  /** What proved to the provider who asks, if it can be used again: upstreams must not return it. */
+  assertion?: Assertion
+}
+
 export interface Minting {
   /** Whether calls carry a token for these values, rather than the values themselves. Absent: always. */
   isFor?: (values: CredentialValues) => boolean
@@ -37,9 +43,9 @@ export interface Minting {
    * Throws `OAuthRefused` if the credential is refused, for good with one of the codes in `deadCredential`, and
    * `provider_unavailable` if the decision is unknown. Nothing that was sent or received is in either.
    */
-  mint: (needs: MintNeeds, source: MintSource) => Promise<Tokens>
+  mint: (needs: MintNeeds, source: MintSource) => Promise<Minted>
   /** Asked once a token has been issued, when an account is connected or its credential is replaced. */
-  account: (needs: MintNeeds, source: MintSource) => Account | Promise<Account>
+  account: (needs: MintNeeds, source: MintSource, minted: Minted) => Account | Promise<Account>
 }
 
 /** Errors after which the credential has to be replaced. */

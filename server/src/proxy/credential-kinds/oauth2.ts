@@ -1,4 +1,4 @@
-/** `oauth2` and `client_credentials`: an access token, renewed when due. */
+/** `oauth2`, `client_credentials` and `google_service_account`: an access token, renewed when due. */
 import type { FreshTokenOf } from '../../connections/fresh-token.ts'
 import type { StandingProvider } from '../../grants/standing.ts'
 import type { OpenedCredential } from '../credentials.ts'
