@@ -1,6 +1,6 @@
 /** What people enter for Apps and service accounts: each mistake has a sentence of its own, and nothing is kept of it. */
 import assert from 'node:assert/strict'
-import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startGitHubApp, startServiceAccount } from '../../testkit/minting.ts'
@@ -14,9 +14,8 @@ const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 /** The numbers of two keys. */
 const mixed = () => {
-  const [one, other] = [rsa.export({ type: 'pkcs1', format: 'der' }), Buffer.from(pem.replace(/-.*|\n/g, ''), 'base64')]
-  const body = Buffer.concat([one.subarray(0, 300), other.subarray(300, one.length)]).toString('base64')
-  return `-----BEGIN RSA PRIVATE KEY-----\n${body}\n-----END RSA PRIVATE KEY-----`
+  const jwk = { ...rsa.export({ format: 'jwk' }), n: createPrivateKey(pem).export({ format: 'jwk' }).n ?? '' }
+  return createPrivateKey({ key: jwk, format: 'jwk' }).export({ type: 'pkcs1', format: 'pem' }).toString()
 }
 
 const wrongKeys: [pem: string, wrong: RegExp][] = [
@@ -45,6 +44,7 @@ onBothDatabases('a private key', (engine) => {
       [{ installation_id: '' }, 'installation_id', /must not be empty/],
       [{ installation_id: '../../user' }, 'installation_id', /not the ID of an installation/],
       [{ repositories: 'ada-labs/website' }, 'repositories', /without the owner/],
+      [{ repositories: ' , ,' }, 'repositories', /without the owner/],
       [{ permissions: 'contents' }, 'permissions', /names and levels/],
       [{ permissions: 'contents:all' }, 'permissions', /names and levels/],
       [{ token: 'ghp_0123456789012345' }, 'token', /not a member of this credential/],

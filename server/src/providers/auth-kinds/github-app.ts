@@ -23,12 +23,16 @@ const patterns: Readonly<Record<string, [pattern: RegExp, wrong: string]>> = {
     /^\d{1,20}$/,
     'is not the ID of an installation, such as 12345678. It is the end of the URL of the installation’s settings',
   ],
+}
+
+/** Of each in a list. */
+const listPatterns: typeof patterns = {
   repositories: [
-    /^[\w.-]{1,100}(?:[ ,]+[\w.-]{1,100})*$/,
+    /^[\w.-]{1,100}$/,
     'is not a list of repositories. Write their names without the owner, such as: website, docs',
   ],
   permissions: [
-    /^[a-z_]{1,100}:(?:read|write|admin)(?:[ ,]+[a-z_]{1,100}:(?:read|write|admin))*$/,
+    /^[a-z_]{1,100}:(?:read|write|admin)$/,
     'is not a list of permissions. Write names and levels, such as: contents:read, issues:write',
   ],
 }
@@ -49,7 +53,7 @@ const mint: Minting['mint'] = async (needs, source) => {
     needs.clock(),
   )
   const wanted = JSON.stringify({
-    ...(values['repositories'] && { repositories: listIn(values, 'repositories') }),
+    ...(values['repositories'] && { repositories: listIn(textOfMember(values, 'repositories')) }),
     ...(values['permissions'] && { permissions: permissionsIn(values) }),
   })
   const answer = await askApp(needs, source, assertion, { path: '/access_tokens', method: 'POST', body: wanted })
@@ -98,14 +102,13 @@ async function askApp(
   throw new OAuthRefused(refusals[answer.status] ?? 'refused', answer.status)
 }
 
-function listIn(values: CredentialValues, name: string): string[] {
-  return textOfMember(values, name)
-    .split(/[ ,]/)
-    .filter((one) => one !== '')
+function listIn(text: string): string[] {
+  return text.split(/[ ,]/).filter((one) => one !== '')
 }
 
 function permissionsIn(values: CredentialValues): Record<string, string> {
-  return Object.fromEntries(listIn(values, 'permissions').map((one) => one.split(':') as [string, string]))
+  const listed = listIn(textOfMember(values, 'permissions'))
+  return Object.fromEntries(listed.map((one) => one.split(':') as [string, string]))
 }
 
 function grantedIn(permissions: unknown): string[] | undefined {
@@ -132,8 +135,10 @@ export const githubApp: AuthKind = {
   preset: 'github',
   assertMember: (name, value) => {
     if (name === 'private_key') return wrongPrivateKey(value)
-    const [pattern, wrong] = patterns[name] ?? []
-    return pattern?.test(value) === false ? wrong : undefined
+    const list = listPatterns[name]
+    const [pattern, wrong] = list ?? patterns[name] ?? []
+    const parts = list ? listIn(value) : [value]
+    return parts.length > 0 && parts.every((part) => pattern?.test(part)) ? undefined : wrong
   },
   normalize: (name, value) => (name === 'private_key' ? normalPrivateKey(value) : value),
   mayBeEmpty: false,
