@@ -30,6 +30,7 @@ export function Question({ device, request, accounts, onAnswer }: QuestionProps)
   const canApprove = accounts.length > 0
   // Signs exactly what is displayed, to the millisecond.
   const decided = decisionOf(request, choices, accounts, useNow())
+  const chosen = accountIn(choices, accounts)
   const id = request.access_request_id
 
   const approve = async () => {
@@ -76,7 +77,7 @@ export function Question({ device, request, accounts, onAnswer }: QuestionProps)
                   key={account.connection_id}
                   type="radio"
                   name="account"
-                  checked={account.connection_id === accountIn(choices, accounts)?.connection_id}
+                  checked={account === chosen}
                   label={<bdi className="font-medium">{labelOf(account)}</bdi>}
                   onChange={() => {
                     setChoices({ ...choices, account: account.connection_id })
@@ -84,7 +85,7 @@ export function Question({ device, request, accounts, onAnswer }: QuestionProps)
                 />
               ))}
             </Choices>
-            <TermsForm asked={request} choices={choices} onChange={setChoices} />
+            <TermsForm asked={request} choices={choices} ownHost={chosen?.api_host ?? null} onChange={setChoices} />
           </div>
         </Card>
       ) : (

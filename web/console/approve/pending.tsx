@@ -40,6 +40,7 @@ export function Pending(props: PendingProps) {
     if (account !== undefined) setChoices((now) => ({ ...now, account }))
   })
   const decided = decisionOf(request, choices, accounts, useNow())
+  const account = accountIn(choices, accounts)
   const { complain } = useSay()
   const isOnDevice = user.require_device_approval
   const canApprove = !isOnDevice && accounts.some(({ status }) => status === 'active')
@@ -95,7 +96,7 @@ export function Pending(props: PendingProps) {
                   provider={request.provider}
                   providerName={request.provider_name}
                   accounts={accounts}
-                  chosen={accountIn(choices, accounts)?.connection_id}
+                  chosen={account?.connection_id}
                   onChoose={(account) => {
                     setChoices({ ...choices, account })
                   }}
@@ -103,7 +104,14 @@ export function Pending(props: PendingProps) {
                   onEnter={connecting.enter}
                 />
               )}
-              {canApprove && <TermsForm asked={request} choices={choices} onChange={setChoices} />}
+              {canApprove && (
+                <TermsForm
+                  asked={request}
+                  choices={choices}
+                  ownHost={account?.api_host ?? null}
+                  onChange={setChoices}
+                />
+              )}
             </div>
           </Card>
         )}

@@ -10,6 +10,8 @@ import type { Asked, Choices as Chosen, Lasting } from './terms.ts'
 export interface PartProps {
   asked: Asked
   choices: Chosen
+  /** The only host that the chosen account's credential is sent to. */
+  ownHost: string | null
   onChange: (choices: Chosen) => void
 }
 
@@ -27,8 +29,17 @@ export function TermsForm(props: PartProps) {
   )
 }
 
-function Hosts({ asked, choices, onChange }: PartProps) {
+function Hosts({ asked, choices, ownHost, onChange }: PartProps) {
   const { hosts, hasWildcard } = offerOf(asked)
+  if (ownHost !== null)
+    return (
+      <Choices legend="Allowed hosts">
+        <p className="px-2 wrap-anywhere">
+          <bdi>{ownHost}</bdi>
+          <span className="block text-sm text-quiet">the account’s own host</span>
+        </p>
+      </Choices>
+    )
   return (
     <Choices legend="Allowed hosts">
       <div className="max-h-80 overflow-y-auto">

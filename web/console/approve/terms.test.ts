@@ -4,9 +4,10 @@ import { accountIn, decisionOf, firstChoices, offerOf } from './terms.ts'
 import type { Account, Asked, Choices } from './terms.ts'
 
 const now = Date.parse('2026-11-16T10:00:00.000Z')
-const ada: Account = { connection_id: 'con_ada', account_label: 'ada@example.com', status: 'active' }
-const grace: Account = { connection_id: 'con_grace', account_label: 'grace@example.com', status: 'active' }
-const stale: Account = { connection_id: 'con_old', account_label: null, status: 'needs_reauth' }
+const anywhere = { api_host: null }
+const ada: Account = { connection_id: 'con_ada', account_label: 'ada@example.com', status: 'active', ...anywhere }
+const grace: Account = { connection_id: 'con_grace', account_label: 'grace@example.com', status: 'active', ...anywhere }
+const stale: Account = { connection_id: 'con_old', account_label: null, status: 'needs_reauth', ...anywhere }
 
 function asks(wish: Partial<Asked> = {}): Asked {
   const apiHosts = ['api.acme.example', '*.acme.example']
@@ -67,6 +68,20 @@ test('a host under a requested wildcard can replace it; others cannot', () => {
   refuses(asks(), { hosts: [] }, 'hosts', /at least one host/)
   for (const host of ['acme.example', 'evilacme.example', 'acme.example.evil.example', 'https://x.acme.example/']) {
     refuses(asks(), { hosts: [], hostsBelow: host }, 'hostsBelow', /did not ask for this host/)
+  }
+})
+
+test('an account with a host of its own is allowed at that host alone, if the agent asked for it', () => {
+  const shop = { ...ada, api_host: 'ada.myshopify.com' }
+  const hosts = (asked: Asked, change: Partial<Choices> = {}) => decide(asked, change, [shop])
+  const all = asks({ api_hosts: ['*.myshopify.com'] })
+  assert.deepEqual(hosts(all).decision?.allowed_hosts, ['ada.myshopify.com'])
+  const others = { hosts: ['*.myshopify.com'], hostsBelow: 'eve.myshopify.com' }
+  assert.deepEqual(hosts(all, others).decision?.allowed_hosts, ['ada.myshopify.com'])
+  const own = asks({ hosts: ['ada.myshopify.com', 'eve.myshopify.com'] })
+  assert.deepEqual(hosts(own).decision?.allowed_hosts, ['ada.myshopify.com'])
+  for (const strange of [asks({ hosts: ['eve.myshopify.com'] }), asks()]) {
+    assert.match(hosts(strange).missing?.text ?? '', /did not ask for this account’s host: ada\.myshopify\.com/)
   }
 })
 

@@ -5,7 +5,7 @@
 import type { AccessRequest, ApproveBody, Connection } from '@sallyport/sdk'
 
 export type Asked = Pick<AccessRequest, 'hosts' | 'api_hosts' | 'methods' | 'paths' | 'max_calls'>
-export type Account = Pick<Connection, 'connection_id' | 'account_label' | 'status'>
+export type Account = Pick<Connection, 'connection_id' | 'account_label' | 'status' | 'api_host'>
 
 const reading = ['GET', 'HEAD']
 const usual = [...reading, 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -86,13 +86,14 @@ export type Decided = { decision: ApproveBody; missing?: undefined } | { missing
 /** The choices as an API request, or the first one that is missing. */
 export function decisionOf(asked: Asked, choices: Choices, accounts: readonly Account[], now: number): Decided {
   const account = accountIn(choices, accounts)
-  const hosts = [...new Set([...choices.hosts, ...linesIn(choices.hostsBelow).map((line) => line.toLowerCase())])]
+  const hosts = account?.api_host != null ? [account.api_host] : chosenHosts(choices)
   const methods = methodsOf(asked, choices)
   const paths = choices.paths === 'some' ? linesIn(choices.somePaths) : undefined
   const until = endOf(choices, now)
   const calls = choices.calls.trim()
   if (!account) return { missing: { name: 'account', text: 'Choose an account for the agent to use.' } }
   const missing =
+    missingAccount(asked, account) ??
     missingHosts(asked, hosts) ??
     (methods?.length === 0 ? { name: 'someMethods' as const, text: 'Choose at least one method.' } : undefined) ??
     (paths && missingPaths(asked, paths)) ??
@@ -109,6 +110,10 @@ export function decisionOf(asked: Asked, choices: Choices, accounts: readonly Ac
       ...(until !== undefined && { expires_at: new Date(until).toISOString() }),
     },
   }
+}
+
+function chosenHosts({ hosts, hostsBelow }: Choices): string[] {
+  return [...new Set([...hosts, ...linesIn(hostsBelow).map((line) => line.toLowerCase())])]
 }
 
 function linesIn(text: string): string[] {
@@ -131,12 +136,19 @@ function endOf({ lasting, date }: Choices, now: number): number | undefined {
   return span === undefined ? Date.parse(date) : now + span
 }
 
+/** The credential of an account with a host of its own is sent nowhere else. */
+function missingAccount(asked: Asked, { api_host: host }: Account): Missing | undefined {
+  if (host === null || !isStrange(asked, host)) return undefined
+  return { name: 'account', text: `It did not ask for this account’s host: ${host}` }
+}
+
+function isStrange(asked: Asked, host: string): boolean {
+  return !offerOf(asked).hosts.some((one) => one === host || (isWildcard(one) && host.endsWith(one.slice(1))))
+}
+
 function missingHosts(asked: Asked, hosts: readonly string[]): Missing | undefined {
   if (hosts.length === 0) return { name: 'hosts', text: 'Choose at least one host.' }
-  const offered = offerOf(asked).hosts
-  const strange = hosts.find(
-    (host) => !offered.some((one) => one === host || (isWildcard(one) && host.endsWith(one.slice(1)))),
-  )
+  const strange = hosts.find((host) => isStrange(asked, host))
   return strange === undefined ? undefined : { name: 'hostsBelow', text: `It did not ask for this host: ${strange}` }
 }
 
