@@ -61,7 +61,7 @@ test('the sentence stays short with fifty hosts and paths', () => {
 
 test('the terms combine the choices with the request', () => {
   const asked = { hosts: null, api_hosts: ['a.example'], methods: ['POST'], paths: ['/v1'], max_calls: 9 }
-  const account = { connection_id: 'con_1', account_label: null, status: 'active' as const }
+  const account = { connection_id: 'con_1', account_label: null, status: 'active' as const, api_host: null }
   const choices = { ...firstChoices(asked, null), lasting: 'revoked' as const }
   const { decision } = decisionOf(asked, choices, [account], 0)
   assert.ok(decision)
