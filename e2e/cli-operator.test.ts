@@ -82,7 +82,7 @@ describe('an operator', () => {
       'uploads.github.com',
     )
     assert.match(edited.stdout, /^github is active /)
-    assert.match(edited.stderr, /Allowed API hosts: api\.github\.com, ghe\.example\n$/)
+    assert.match(edited.stderr, /Allowed API hosts: api\.github\.com, github\.com, ghe\.example\n$/)
     assert.match((await cli.run(['providers'])).stdout, /^github\tOur GitHub\t/m)
     const nothing = await edit()
     assert.deepEqual([nothing.code, /nothing to change/.test(nothing.stderr)], [2, true])

@@ -157,6 +157,7 @@ describe('profiles', () => {
       url_from: 'SALLYPORT_URL',
       agent_token_from: 'profile default',
       admin_token_from: 'profile default',
+      session_token_from: null,
     })
     assert.equal((await cli.run(['agents', '--limit', '1'])).code, 0)
     const fresh = home({ SALLYPORT_AGENT_TOKEN: agent.token })

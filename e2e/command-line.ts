@@ -24,6 +24,8 @@ export interface Running {
   /** Resolves to all of the text so far, once it matches. */
   until: (pattern: RegExp) => Promise<string>
   signal: (signal: NodeJS.Signals) => void
+  /** Types at its terminal. */
+  type: (text: string) => void
   ended: Promise<Ended>
 }
 
@@ -86,6 +88,7 @@ export function commandLineIn(home: string, more: Environment = {}): CommandLine
       pid: child.pid ?? 0,
       seen: () => seen,
       signal: (name) => child.kill(name),
+      type: (text) => child.stdin.write(text),
       ended: within(ended, `"${args.join(' ')}" did not end`),
       until: async (pattern) => {
         const over = ended.then(() => 'over' as const)
@@ -130,5 +133,5 @@ function secretsBelow(folder: string): string[] {
   if (!existsSync(folder)) return []
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const text = files.map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8')).join('\n')
-  return [...new Set(text.match(/sp_(?:agent|admin|mcp)_[\w-]{20,}/g) ?? [])]
+  return [...new Set(text.match(/sp_(?:agent|admin|mcp|session)_[\w-]{20,}/g) ?? [])]
 }

@@ -21,7 +21,7 @@ export function refuseTokens(words: string[]): void {
   if (!words.some((word) => issuedToken.test(word))) return
   throw usageError(
     "don't pass a token on the command line, where other users of this machine can read it",
-    'Set SALLYPORT_AGENT_TOKEN or SALLYPORT_ADMIN_TOKEN, or save it in a profile: sallyport profile set --help',
+    'Set SALLYPORT_AGENT_TOKEN, SALLYPORT_ADMIN_TOKEN or SALLYPORT_SESSION_TOKEN, or save it: sallyport profile set --help, sallyport login --help',
   )
 }
 
@@ -55,7 +55,7 @@ export function parseWords(command: Command, words: string[]): Parsed {
     if (token.kind === 'positional') operands.push(token.value)
     if (token.kind !== 'option') continue
     const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined
-    if (!spec) throw unknownOption(token.rawName, specs)
+    if (!spec) throw unknownOption(command, token.rawName, specs)
     const value = valueOf(spec, token.rawName, token.value, token.inlineValue)
     if (spec.type === 'texts') {
       ;(options[token.name] as unknown[]).push(value)
@@ -89,15 +89,17 @@ function valueOf(spec: OptionSpec, name: string, value: string | undefined, isIn
   return number
 }
 
-function unknownOption(given: string, specs: OptionSpecs): Error {
+function unknownOption({ onStrayWord }: Command, given: string, specs: OptionSpecs): Error {
   const names = Object.entries(specs).flatMap(([name, { short }]) => [`--${name}`, ...(short ? [`-${short}`] : [])])
   const meant = given.startsWith('--') ? nearest(given, names) : undefined
+  if (onStrayWord && meant === undefined) return onStrayWord()
   return usageError(`unknown option ${inLine(given)}${meant ? `; did you mean ${meant}?` : ''}`)
 }
 
-function checkOperands({ operands: specs }: Command, operands: string[]): void {
+function checkOperands({ operands: specs, onStrayWord }: Command, operands: string[]): void {
   const missing = specs.find(({ isOptional }, at) => isOptional !== true && operands[at] === undefined)
   if (missing) throw usageError(`<${missing.name}> is missing: ${missing.summary}`)
   const extra = operands[specs.length]
+  if (extra !== undefined && onStrayWord) throw onStrayWord()
   if (extra !== undefined) throw usageError(`"${inLine(extra)}" is an unexpected argument`)
 }

@@ -13,6 +13,11 @@ export function asAdmin(shell: Shell): AdminClient {
   return createAdminClient({ baseUrl, adminToken: token })
 }
 
+export function asUser(shell: Shell): UserClient {
+  const { baseUrl, token } = credentialOf(shell, 'user')
+  return createUserClient({ baseUrl, token })
+}
+
 /** For public endpoints: sends no token. */
 export function asAnyone(shell: Shell): UserClient {
   return createUserClient({ baseUrl: addressOf(shell).baseUrl })

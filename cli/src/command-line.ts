@@ -15,6 +15,7 @@ import { moveAdminTokens } from './move-admin-tokens.ts'
 import { createOutput } from './output.ts'
 import type { Output } from './output.ts'
 import { openProfiles } from './profiles.ts'
+import { ask } from './prompt.ts'
 import type { Shell } from './shell.ts'
 import { inLine, safeJson } from './terminal-text.ts'
 import { version } from './version.ts'
@@ -57,6 +58,9 @@ async function dispatch(words: string[], output: Output): Promise<ExitCode> {
     home: homedir(),
     output,
     stdin: () => buffer(process.stdin),
+    ask: process.stdin.isTTY
+      ? (question, { isHidden } = { isHidden: false }) => ask(process.stdin, process.stderr, question, isHidden)
+      : undefined,
     interrupted: interruption(),
     profile: options['profile'] as string | undefined,
     url: options['url'] as string | undefined,

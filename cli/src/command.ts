@@ -35,12 +35,14 @@ export interface OperandSpec {
 interface CommandSpec<O extends OptionSpecs> {
   /** For example `providers add`. */
   name: string
-  group: 'agent' | 'operator' | 'setup'
+  group: 'agent' | 'person' | 'operator' | 'setup'
   summary: string
   /** Details beyond the summary. */
   about?: string
   operands?: readonly OperandSpec[]
   options?: O
+  /** The error for an unexpected argument or option, which may be a secret and is not repeated. */
+  onStrayWord?: () => Error
   /** Command lines and what they do. */
   examples: readonly (readonly [string, string])[]
   run: (
@@ -64,6 +66,7 @@ export interface Command {
   about: string | undefined
   operands: readonly OperandSpec[]
   options: OptionSpecs
+  onStrayWord: (() => Error) | undefined
   examples: readonly (readonly [string, string])[]
   run: (
     shell: Shell,
@@ -79,6 +82,7 @@ export function command<const O extends OptionSpecs>(spec: CommandSpec<O>): Comm
     about: spec.about,
     operands: spec.operands ?? [],
     options: spec.options ?? {},
+    onStrayWord: spec.onStrayWord,
     run: (shell, options, operands, repeated) => spec.run(shell, options as Values<O>, operands, repeated),
   }
 }

@@ -4,7 +4,9 @@ import { agentsDisable, agentsList } from './commands/agents.ts'
 import { audit } from './commands/audit.ts'
 import { call } from './commands/call.ts'
 import { completion } from './commands/completion.ts'
+import { connectionsAdd, connectionsList, connectionsReplace } from './commands/connections.ts'
 import { grantsList, grantsRevoke } from './commands/grants.ts'
+import { login, logout } from './commands/login.ts'
 import { loginLink } from './commands/login-link.ts'
 import { mcp } from './commands/mcp.ts'
 import { profileList, profileRemove, profileSet, profileUse, whoami } from './commands/profile.ts'
@@ -36,6 +38,11 @@ export const commands: readonly Command[] = [
   receiptShow,
   receiptVerify,
   mcp,
+  login,
+  logout,
+  connectionsList,
+  connectionsAdd,
+  connectionsReplace,
   loginLink,
   providersPresets,
   providersAdd,

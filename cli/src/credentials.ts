@@ -2,18 +2,23 @@
  * Which service a command talks to, and with which token. A profile's token is sent only to that profile's service, and
  * no token is sent over plain http to another machine.
  */
-import { openAdminTokens } from './admin-tokens.ts'
 import { exitCodes } from './exit-codes.ts'
 import { CommandFailure, usageError } from './failures.ts'
+import { openPrivateTokens } from './private-tokens.ts'
+import type { PrivateToken } from './private-tokens.ts'
 import { openProfiles } from './profiles.ts'
 import type { Profile } from './profiles.ts'
 import type { Shell } from './shell.ts'
 import { inLine } from './terminal-text.ts'
 
-export type Role = 'agent' | 'admin'
+export type Role = 'agent' | 'admin' | 'user'
 
 const usualUrl = 'http://localhost:8787'
-const variables: Record<Role, string> = { agent: 'SALLYPORT_AGENT_TOKEN', admin: 'SALLYPORT_ADMIN_TOKEN' }
+const variables: Record<Role, string> = {
+  agent: 'SALLYPORT_AGENT_TOKEN',
+  admin: 'SALLYPORT_ADMIN_TOKEN',
+  user: 'SALLYPORT_SESSION_TOKEN',
+}
 
 export interface Address {
   baseUrl: string
@@ -44,6 +49,8 @@ export function addressForNew(shell: Asking): Address {
 export interface Credential extends Address {
   token: string
   tokenFrom: string
+  /** In a file of this profile. */
+  isStored: boolean
 }
 
 /** Undefined if there is no token for this role. */
@@ -51,9 +58,10 @@ export function findCredential(shell: Asking, role: Role): Credential | undefine
   const address = addressOf(shell)
   const variable = variables[role]
   const fromEnvironment = shell.env[variable]?.trim()
-  if (fromEnvironment) return { ...address, token: checkedToken(fromEnvironment, variable), tokenFrom: variable }
+  if (fromEnvironment)
+    return { ...address, token: checkedToken(fromEnvironment, variable), tokenFrom: variable, isStored: false }
   const profiles = openProfiles(shell)
-  const kept = role === 'agent' ? agentTokenIn(profiles.read()) : adminTokenOf(shell, profiles.name)
+  const kept = role === 'agent' ? agentTokenIn(profiles.read()) : openPrivateTokens(shell, role).read(profiles.name)
   if (!kept) return undefined
   const { url, token } = kept
   if (new URL(url).origin !== new URL(address.baseUrl).origin) {
@@ -63,7 +71,8 @@ export function findCredential(shell: Asking, role: Role): Credential | undefine
       { hint: `Create a profile for it: sallyport register NAME --url ${address.baseUrl} --profile OTHER` },
     )
   }
-  return { ...address, token: checkedToken(token, `profile ${profiles.name}`), tokenFrom: `profile ${profiles.name}` }
+  const tokenFrom = `profile ${profiles.name}`
+  return { ...address, token: checkedToken(token, tokenFrom), tokenFrom, isStored: true }
 }
 
 export function credentialOf(shell: Asking, role: Role): Credential {
@@ -73,25 +82,16 @@ export function credentialOf(shell: Asking, role: Role): Credential {
   const how = {
     agent: 'Register one: sallyport register NAME. Or set SALLYPORT_AGENT_TOKEN.',
     admin: 'Save one: sallyport profile set --admin-token-file FILE. Or set SALLYPORT_ADMIN_TOKEN.',
+    user: 'Sign in: sallyport login. An administrator can name the user instead: --user EMAIL.',
   }
-  const article = { agent: 'an agent token', admin: 'an admin token' }
+  const article = { agent: 'an agent token', admin: 'an admin token', user: 'a signed-in user' }
   throw new CommandFailure(exitCodes.credential, `this needs ${article[role]}, and profile "${name}" has none`, {
     hint: how[role],
   })
 }
 
-interface KeptToken {
-  url: string
-  token: string
-}
-
-function agentTokenIn(profile: Profile | undefined): KeptToken | undefined {
+function agentTokenIn(profile: Profile | undefined): PrivateToken | undefined {
   return profile?.agent && { url: profile.url, token: profile.agent.access_token }
-}
-
-function adminTokenOf(shell: Asking, profile: string): KeptToken | undefined {
-  const kept = openAdminTokens(shell).read(profile)
-  return kept && { url: kept.url, token: kept.admin_token }
 }
 
 /** A profile that was named explicitly has to exist. The default one is created by the first `register`. */

@@ -57,7 +57,7 @@ export function describeFailure(error: unknown): Failure {
 }
 
 function ofService(error: SallyportError): Failure {
-  const { code, message, retryable, field, requestId, accessRequest } = error
+  const { code, message, retryable, field, requestId, accessRequest, upstreamStatus } = error
   return {
     exitCode: exitCodeOf(error),
     code,
@@ -66,6 +66,7 @@ function ofService(error: SallyportError): Failure {
     facts: {
       retryable,
       ...(field !== undefined && { field }),
+      ...(upstreamStatus !== undefined && { upstream_status: upstreamStatus }),
       ...(accessRequest && { access_request: accessRequest }),
       ...(requestId !== undefined && { request_id: requestId }),
     },
@@ -73,7 +74,8 @@ function ofService(error: SallyportError): Failure {
 }
 
 const hints: Partial<Record<SallyportError['code'], string>> = {
-  unauthenticated: 'Check which token is used: sallyport whoami. Register a new agent: sallyport register.',
+  unauthenticated:
+    'Check which token is used: sallyport whoami. Register a new agent: sallyport register. Sign in again: sallyport login.',
 }
 
 function hintOf({ code, field }: SallyportError): string | undefined {

@@ -4,6 +4,7 @@ import type { Style } from './output.ts'
 
 const groups = {
   agent: 'For agents',
+  person: 'For people',
   operator: 'For operators',
   setup: 'Setup',
 } as const

@@ -1,5 +1,5 @@
 /** Earlier versions stored the admin token in the profile. Moves it out of all profiles before any is used. */
-import { openAdminTokens } from './admin-tokens.ts'
+import { openPrivateTokens } from './private-tokens.ts'
 import { openProfiles } from './profiles.ts'
 import type { Profile } from './profiles.ts'
 import type { Shell } from './shell.ts'
@@ -29,8 +29,8 @@ function readable<T>(read: () => T): T | undefined {
 /** The new path. Undefined if it could not be moved. */
 function moved(shell: Shell, name: string, profile: Profile, admin_token: string): string | undefined {
   try {
-    const admins = openAdminTokens(shell)
-    admins.keep(name, { url: profile.url, admin_token })
+    const admins = openPrivateTokens(shell, 'admin')
+    admins.keep(name, { url: profile.url, token: admin_token })
     openProfiles(shell).stage(name).keep(profile)
     return admins.fileOf(name)
   } catch {

@@ -8,6 +8,8 @@ export interface Shell {
   output: Output
   /** Reads standard input to its end. */
   stdin: () => Promise<Buffer>
+  /** Asks on the terminal. Undefined if standard input is none. */
+  ask: ((question: string, how?: { isHidden: boolean }) => Promise<string>) | undefined
   /** Aborts on Ctrl-C and SIGTERM. */
   interrupted: AbortSignal
   /** Values of --profile, --url and --json. */

@@ -1,10 +1,10 @@
 import { createAgentClient } from '@sallyport/sdk'
-import { openAdminTokens } from '../admin-tokens.ts'
 import { command } from '../command.ts'
 import { addressForNew, addressOf, checkedToken, checkedUrl, findCredential } from '../credentials.ts'
 import { usageError } from '../failures.ts'
 import { readSecret } from '../input-files.ts'
 import type { Column } from '../output.ts'
+import { openPrivateTokens } from '../private-tokens.ts'
 import { openProfiles } from '../profiles.ts'
 import type { Profile } from '../profiles.ts'
 import { inLine } from '../terminal-text.ts'
@@ -47,7 +47,7 @@ export const profileList = command({
   examples: [['sallyport profile', 'the current profile is marked with *']],
   run: async (shell) => {
     const { list, read, current } = openProfiles(shell)
-    const admins = openAdminTokens(shell)
+    const admins = openPrivateTokens(shell, 'admin')
     const profiles = list().flatMap((name) => {
       const profile = read(name)
       return profile ? [listed(name, current(), profile, admins.read(name) !== undefined)] : []
@@ -66,7 +66,7 @@ export const whoami = command({
   run: async (shell) => {
     const { name, folder } = openProfiles(shell)
     const { baseUrl, from } = addressOf(shell)
-    const [agent, admin] = [findCredential(shell, 'agent'), findCredential(shell, 'admin')]
+    const [agent, admin, user] = (['agent', 'admin', 'user'] as const).map((role) => findCredential(shell, role))
     const facts = {
       profile: name,
       folder: folder ?? null,
@@ -74,11 +74,12 @@ export const whoami = command({
       url_from: from,
       agent_token_from: agent?.tokenFrom ?? null,
       admin_token_from: admin?.tokenFrom ?? null,
+      session_token_from: user?.tokenFrom ?? null,
     }
     if (shell.json) shell.output.json(facts)
     else
       for (const [fact, value] of Object.entries(facts))
-        shell.output.line(`${fact.replaceAll('_', ' ').padEnd(18)}${inLine(value ?? 'none')}`)
+        shell.output.line(`${fact.replaceAll('_', ' ').padEnd(20)}${inLine(value ?? 'none')}`)
     return undefined
   },
 })
@@ -119,10 +120,11 @@ The admin token is stored in a separate file that agent commands and the MCP ser
     const agent = agentToken === undefined ? undefined : await knownAgent(url, agentToken, shell.interrupted)
     // Never send one service's tokens to another.
     const kept = former?.url === url ? former : {}
-    const admins = openAdminTokens(shell)
+    const admins = openPrivateTokens(shell, 'admin')
     profiles.stage().keep({ ...kept, url, ...(agent && { agent }) })
-    if (adminToken !== undefined) admins.keep(profiles.name, { url, admin_token: adminToken })
+    if (adminToken !== undefined) admins.keep(profiles.name, { url, token: adminToken })
     else if (former?.url !== url) admins.remove(profiles.name)
+    if (former?.url !== url) openPrivateTokens(shell, 'user').remove(profiles.name)
     if (shell.json) shell.output.json({ profile: profiles.name, url })
     else shell.output.say(`${shell.output.sayStyle('green', '✓')} Profile "${profiles.name}" saved for ${url}`)
     return undefined
@@ -157,7 +159,7 @@ export const profileRemove = command({
   examples: [['sallyport profile remove work', 'the agent stays registered with the service']],
   run: async (shell, _options, [name = '']) => {
     openProfiles(shell).remove(name)
-    openAdminTokens(shell).remove(name)
+    for (const role of ['admin', 'user'] as const) openPrivateTokens(shell, role).remove(name)
     if (shell.json) shell.output.json({ profile: name, removed: true })
     else shell.output.say(`${shell.output.sayStyle('green', '✓')} Profile "${name}" deleted`)
     return undefined

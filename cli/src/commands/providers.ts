@@ -1,4 +1,4 @@
-import type { CreateProviderBody, Provider, ProviderDetails } from '@sallyport/sdk'
+import type { CreateProviderBody, Preset, Provider, ProviderDetails } from '@sallyport/sdk'
 import { asAdmin, asAgent, asAnyone } from '../clients.ts'
 import { command } from '../command.ts'
 import { usageError } from '../failures.ts'
@@ -50,23 +50,17 @@ export const providersList = command({
   },
 })
 
-interface Preset {
-  preset: string
-  provider_name: string
-  redirect_uri: string
-  api_hosts: string[]
-}
-
 const presetColumns: Column<Preset>[] = [
   { title: 'PRESET', shown: ({ preset }) => preset },
   { title: 'NAME', shown: ({ provider_name }) => provider_name },
   { title: 'REDIRECT URI', shown: ({ redirect_uri }) => redirect_uri },
+  { title: 'METHODS', shown: ({ auth_methods }) => auth_methods.map(({ name }) => name).join(',') },
 ]
 
 export const providersPresets = command({
   name: 'providers presets',
   group: 'operator',
-  summary: 'list presets: providers that need only a client ID and secret',
+  summary: 'list presets: providers that need only a client ID and secret, or nothing',
   examples: [['sallyport providers presets', 'includes the redirect URI to register']],
   run: async (shell) => {
     const { presets } = await asAdmin(shell).providers.presets({ signal: shell.interrupted })
