@@ -9,6 +9,9 @@ export const AwsScope = Strict({
 })
 export type AwsScope = Static<typeof AwsScope>
 
+/** The media type of a call whose body is streamed: the call as one line of JSON, a line feed, then the body's bytes. */
+export const streamedCallType = 'application/vnd.sallyport.call'
+
 export const ProxyBody = Strict({
   grant_id: Text({ maxLength: 100 }),
   method: Type.String({ minLength: 1, maxLength: 20 }),
@@ -22,8 +25,19 @@ export const ProxyBody = Strict({
     }),
   ),
   body_base64: Type.Optional(Type.String({ description: 'The body as base64-encoded bytes, instead of body' })),
+  content_length: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: `With ${streamedCallType} and Transfer-Encoding: chunked, the length of the body in bytes`,
+    }),
+  ),
   timeout_ms: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 300_000, description: 'Timeout of the whole call. Default: 60000' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 300_000,
+      description: 'Timeout of the whole call, from the end of a streamed body. Default: 60000',
+    }),
   ),
   follow_redirects: Type.Optional(Type.Boolean({ description: 'Follow up to 5 redirects that the grant covers' })),
   stream: Type.Optional(

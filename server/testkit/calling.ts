@@ -1,11 +1,12 @@
 /** A service with a connection, an agent with a grant on it, and a TLS upstream that responds as the test says. */
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { streamedCallType } from '@sallyport/protocol/proxy'
 import { createConnectionStore } from '../src/connections/connection-store.ts'
 import type { Grant } from '../src/grants/grant.ts'
 import type { Engine } from '../src/platform/database/database.ts'
@@ -44,6 +45,8 @@ export interface TestUpstream extends Listening {
 
 export interface CallingOptions {
   answer?: Answer
+  /** Instead of `answer`, with a body that was not read. */
+  unread?: RequestListener | undefined
   settings?: Environment
   /** Members of the provider. */
   provider?: object
@@ -65,6 +68,8 @@ export interface Calling {
   proxy: (members?: object) => Promise<Reply>
   /** The same with `"stream": true`, over a socket. */
   open: (members?: object, headers?: Record<string, string>) => Promise<ClientRequest>
+  /** A POST whose body is streamed. The test sends it. */
+  upload: (members?: object, headers?: Record<string, string>) => Promise<ClientRequest>
   /** Resolves with the head of the response. */
   stream: (members?: object, headers?: Record<string, string>) => Promise<Streamed>
   /** The records of calls, once each of them has its outcome. */
@@ -83,12 +88,20 @@ export const accessToken = 'gho_Zm9vYmFyMTIzNDU2Nzg5MGFiY2Rl'
 export async function startUpstream(
   t: Pick<TestContext, 'after'>,
   answer: Answer = (response) => response.setHeader('content-type', 'application/json').end('{"ok":true}'),
+  unread?: RequestListener,
 ): Promise<TestUpstream> {
-  const certificate = await (await sharedAuthority()).issue({ names: ['localhost', '*.example.com', '*.myshopify.com'] })
+  const certificate = await (
+    await sharedAuthority()
+  ).issue({ names: ['localhost', '*.example.com', '*.myshopify.com'] })
   const received: Received[] = []
   const listening = await startTlsUpstream(t, certificate, (request, response) => {
     const { method = '', url: path = '', headers } = request
     response.on('error', () => undefined)
+    if (unread) {
+      received.push({ method, path, headers, body: '' })
+      unread(request, response)
+      return
+    }
     void buffer(request).then((body) => {
       const one = { method, path, headers, body: body.toString() }
       received.push(one)
@@ -103,9 +116,9 @@ export async function startUpstream(
 export async function startCalling(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
-  { answer, settings, provider, terms, lookup, prepare }: CallingOptions = {},
+  { answer, unread, settings, provider, terms, lookup, prepare }: CallingOptions = {},
 ): Promise<Calling> {
-  const upstream = await startUpstream(t, answer)
+  const upstream = await startUpstream(t, answer, unread)
   const clients = endingClients(t)
   const reached = { SALLYPORT_EGRESS_ALLOW: upstream.host, SALLYPORT_EGRESS_CA_FILE: (await sharedAuthority()).caFile }
   const service = await startService(t, engine, { ...reached, ...settings }, undefined, lookup, prepare)
@@ -178,7 +191,7 @@ async function callingOn(
   const { grantId } = await insertGrant(service, { ...places, ...terms })
   const { token } = agent
   const bodyOf = (members: object) => ({ grant_id: grantId, method: 'GET', url: upstream.url, ...members })
-  const open: Calling['open'] = async (members = {}, more = {}) => {
+  const post = async (more: Record<string, string>): Promise<ClientRequest> => {
     const { http } = service.app
     if (!http.server.listening) await http.listen({ host: '127.0.0.1', port: 0 })
     const { port } = http.server.address() as AddressInfo
@@ -188,12 +201,21 @@ async function callingOn(
       headers: { ...headers, 'content-type': 'application/json', ...more },
     })
     clients.add(request)
-    return request.end(JSON.stringify(bodyOf({ stream: true, ...members })))
+    return request
   }
+  const open: Calling['open'] = async (members = {}, more = {}) =>
+    (await post(more)).end(JSON.stringify(bodyOf({ stream: true, ...members })))
   return {
     ...{ service, upstream, agent, userId, providerId, connectionId, grantId },
     proxy: (members = {}) => service.call('POST', '/v4/proxy', { token, body: bodyOf(members) }),
     open,
+    upload: async (members = {}, more = {}) => {
+      const request = await post({ 'content-type': streamedCallType, ...more })
+      // An answer before the end of the body may end the connection.
+      request.on('error', () => undefined)
+      request.write(`${JSON.stringify(bodyOf({ method: 'POST', ...members }))}\n`)
+      return request
+    },
     stream: async (members, headers) => {
       const request = await open(members, headers)
       const [answer] = (await once(request, 'response')) as [IncomingMessage]

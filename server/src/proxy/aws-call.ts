@@ -9,6 +9,7 @@ import { chooseScope, scopesAt } from '../providers/aws/signing-scopes.ts'
 import type { SigningEntry } from '../providers/aws/signing-scopes.ts'
 import type { PathReading } from '../providers/presets/path-readings.ts'
 import { withoutEscapes, withoutPercents } from '../providers/presets/undo-escapes.ts'
+import type { CallHead } from './body-checks.ts'
 import { isCompressed } from './method-overrides.ts'
 import type { JudgedCall } from './policy.ts'
 import type { HeaderList } from './upstream.ts'
@@ -55,6 +56,11 @@ function judgedAs(
     setsPolicy: () => namesPolicy(`${url.search}\n${body.text}`),
   })
   return { isRefused, isOpaque: body.isOpaque }
+}
+
+/** S3 alone takes signatures that leave out the body. */
+export function mustBeHashed(entries: readonly SigningEntry[] | undefined, { destination, aws }: CallHead): boolean {
+  return entries !== undefined && chooseScope(scopesAt(entries, destination.url.host), aws).service !== 's3'
 }
 
 function refusal({ body }: JudgedCall, isOpaque: boolean): ServiceError {

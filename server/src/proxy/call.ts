@@ -1,6 +1,7 @@
 import type { AwsScope } from '@sallyport/protocol/proxy'
 import type { Standing } from '../grants/standing.ts'
 import type { Destination } from './destination.ts'
+import type { Upload } from './upload.ts'
 import type { HeaderList, Route } from './upstream.ts'
 
 /** What an agent asks for. */
@@ -11,6 +12,8 @@ export interface ProxyInput {
   headers: Record<string, string>
   body: unknown
   bodyBase64: string | undefined
+  /** Instead of both. */
+  upload?: Upload | undefined
   timeoutMs: number | undefined
   followRedirects: boolean
   stream: boolean
@@ -41,6 +44,8 @@ export interface Call {
   headers: HeaderList
   droppedHeaders: string[]
   body: Buffer | undefined
+  /** A body that is passed on as it arrives. It can be sent once. */
+  upload?: Upload | undefined
   /** What the caller wants an AWS request signed for. */
   aws?: AwsScope | undefined
   facts: Facts

@@ -1,6 +1,7 @@
 /** Decides whether a call may be made. Everything it depends on is read from the database now; nothing is written. */
 import type { CallingAgent } from '../agents/agent.ts'
 import { readMethod } from '../grants/grant.ts'
+import type { Grant } from '../grants/grant.ts'
 import type { Standing } from '../grants/standing.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
 import { assertUsable } from '../grants/usable.ts'
@@ -9,12 +10,16 @@ import type { Config } from '../config/config.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
+import { mustBeHashed } from './aws-call.ts'
+import { bodyChecksFor, maxInspectedBytes, mustBeInspected } from './body-checks.ts'
+import type { CallHead } from './body-checks.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
 import { judgeUrl, recordedParts, shortened } from './destination.ts'
 import { searchLongBody } from './method-overrides.ts'
 import { outgoing } from './outgoing.ts'
 import { sliceLength } from './parameters.ts'
 import { assertMayCall } from './policy.ts'
+import type { Upload } from './upload.ts'
 import type { Route } from './upstream.ts'
 
 export interface JudgeNeeds {
@@ -53,16 +58,18 @@ export async function judge(
   const facts = { method, ...recordedParts(destination) }
   known.facts = grant.kind === 'sandbox' ? shortened(facts) : facts
   const outgoingRules = { injects: route.injects.headers, allowRange: route.rules?.allowRange ?? false }
-  const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules)
+  const { headers, dropped, body: given } = outgoing({ ...input, method }, outgoingRules)
   known.droppedHeaders = dropped
   // The agent was authenticated a moment ago.
   assertUsable({ ...standing, isTokenCurrent: true }, now, { mayBeExhausted })
   // Before the body is searched, which takes time.
-  if (body && route.maxBodyBytes !== undefined && body.length > route.maxBodyBytes) {
+  if (given && route.maxBodyBytes !== undefined && given.length > route.maxBodyBytes) {
     throw new ServiceError('body_too_large', { field: 'body' })
   }
+  const head = { destination, method, headers, aws: input.aws }
+  const { body, upload } = input.upload ? await readUpload(input.upload, head, standing.grant, route) : { body: given }
   if (body && body.length > sliceLength) await searchLongBody(headers, body, grant.allowedMethods !== null)
-  assertMayCall(grant, route.rules, { destination, method, headers, body, aws: input.aws })
+  assertMayCall(grant, route.rules, { ...head, body })
   // The caller's timeout replaces both our limits: for the whole call and for its first byte.
   const defaultMs = input.stream ? noTimeoutMs : needs.config.proxyCallSeconds * 1000
   return {
@@ -77,6 +84,7 @@ export async function judge(
     headers,
     droppedHeaders: dropped,
     body,
+    ...(upload && { upload }),
     aws: input.aws,
     facts: known.facts,
     followsRedirects: input.followRedirects,
@@ -84,4 +92,21 @@ export async function judge(
     timeoutMs: input.timeoutMs ?? defaultMs,
     firstByteMs: input.timeoutMs ?? needs.config.proxyFirstByteSeconds * 1000,
   }
+}
+
+/**
+ * Reads a streamed body if it has to be inspected, or hashed for a signature. Only then, and only for a call that is allowed
+ * as far as its head says.
+ */
+async function readUpload(
+  upload: Upload,
+  head: CallHead,
+  grant: Grant,
+  { rules, maxBodyBytes }: Route,
+): Promise<Pick<Call, 'body' | 'upload'>> {
+  assertMayCall(grant, rules, { ...head, body: undefined })
+  if (maxBodyBytes !== undefined) return { body: await upload.whole(maxBodyBytes) }
+  const isKnownFirst =
+    upload.length === 0 || mustBeInspected(bodyChecksFor(head, grant, rules)) || mustBeHashed(rules?.signs, head)
+  return isKnownFirst ? { body: await upload.whole(maxInspectedBytes) } : { body: undefined, upload }
 }

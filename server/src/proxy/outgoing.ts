@@ -19,7 +19,7 @@ interface OutgoingRules {
   allowRange: boolean
 }
 
-export type GivenRequest = Pick<ProxyInput, 'method' | 'headers' | 'body' | 'bodyBase64'>
+export type GivenRequest = Pick<ProxyInput, 'method' | 'headers' | 'body' | 'bodyBase64' | 'upload'>
 
 export function outgoing(given: GivenRequest, rules: OutgoingRules): Outgoing {
   const { headers, dropped } = outgoingHeaders(given.headers, rules)
@@ -154,8 +154,8 @@ function typeOfText(bytes: Buffer): string {
 }
 
 /** RFC 9110 §9.3.1: such a body has no meaning, and a server that ignores it may read it as the next request. */
-function assertNone({ method, body, bodyBase64 }: GivenRequest): void {
-  const isNone = (body === undefined || body === null || body === '') && (bodyBase64 ?? '') === ''
+function assertNone({ method, body, bodyBase64, upload }: GivenRequest): void {
+  const isNone = (body === undefined || body === null || body === '') && (bodyBase64 ?? '') === '' && !upload
   if (isNone) return
   throw invalid(bodyBase64 === undefined ? 'body' : 'body_base64', `A ${method} call cannot have a body. Omit it.`)
 }

@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
+import { DryRunReply, ProxyBody, ProxyReply, streamedCallType } from '@sallyport/protocol/proxy'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type, type Static } from 'typebox'
+import { Type } from 'typebox'
 import { actingAgent } from '../authenticate.ts'
 import type { Config } from '../config/config.ts'
+import { cutShort } from '../platform/http/error-replies.ts'
 import type { Http } from '../platform/http/http.ts'
 import { requestMembers } from '../platform/http/response-log.ts'
 import { removeSecurityHeaders } from '../platform/http/security-headers.ts'
@@ -18,6 +19,7 @@ import { proxyCall } from './proxy-call.ts'
 import type { ProxyNeeds } from './proxy-call.ts'
 import type { CallMetrics, CallTimes } from './proxy-metrics.ts'
 import type { StreamedAnswer } from './streamed-answer.ts'
+import { readStreamedCalls, uploadOf } from './upload.ts'
 import type { HeaderList } from './upstream.ts'
 
 declare module 'fastify' {
@@ -32,10 +34,11 @@ interface ProxyRouteNeeds extends ProxyNeeds, EnterNeeds {
 }
 
 export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
+  readStreamedCalls(http, needs.config)
   http.post(
     '/v4/proxy',
     {
-      config: { allow: ['agent'] },
+      config: { allow: ['agent'], streamedType: streamedCallType },
       bodyLimit: needs.config.proxyBodyBytes,
       onRequest: async (request, { raw }) => {
         onceClosed(raw, await enter(needs, actingAgent(request).agent, request.id))
@@ -58,7 +61,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
     async (request, reply) => {
       const times = (request.callTimes = { startedAt: performance.now() - reply.elapsedTime })
       const agent = actingAgent(request)
-      const input = toInput(request.body)
+      const input = toInput(request)
       if (request.body.dry_run) return dryRun(needs, agent, input, request.id)
       const answer = await proxyCall(needs, agent, input, {
         requestId: request.id,
@@ -76,6 +79,10 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       // Already JSON: the schema is for the documentation and does not serialize it.
       const plain: FastifyReply = reply.type('application/json; charset=utf-8')
       const { envelope } = answer
+      if (request.isBodyCutShort) {
+        const pieces = typeof envelope === 'string' ? [Buffer.from(envelope)] : envelope.pieces()
+        return plain.send(cutShort(request, reply, pieces))
+      }
       if (typeof envelope === 'string') return plain.send(Buffer.from(envelope))
       return plain.header('content-length', envelope.bytes).send(Readable.from(envelope.pieces()))
     },
@@ -110,7 +117,8 @@ function namingFor({ headers }: FastifyRequest, { host }: URL): HeaderNaming {
   return { prefixed: isBrowser || headers['x-sallyport-header-names'] === 'prefixed', ownHosts: [host, calledAs] }
 }
 
-function toInput(body: Static<typeof ProxyBody>): ProxyInput {
+function toInput(request: FastifyRequest<{ Body: ProxyBody }>): ProxyInput {
+  const { body } = request
   return {
     grantId: body.grant_id,
     method: body.method,
@@ -118,6 +126,7 @@ function toInput(body: Static<typeof ProxyBody>): ProxyInput {
     headers: body.headers ?? {},
     body: body.body,
     bodyBase64: body.body_base64,
+    upload: uploadOf(request),
     timeoutMs: body.timeout_ms,
     followRedirects: body.follow_redirects ?? false,
     stream: body.stream ?? false,
@@ -132,7 +141,9 @@ async function sendStream(reply: FastifyReply, answer: StreamedAnswer): Promise<
   // The framework does not wait for the end of an answer without a body. Here that end is on record first.
   const isEmpty = status === 204
   if (isEmpty) await buffer(answer.body)
-  const body = isEmpty ? undefined : readableOf(raw, answer)
+  if (isEmpty && request.isBodyCutShort) reply.header('connection', 'close')
+  const chunks = request.isBodyCutShort && !isEmpty ? cutShort(request, reply, answer.body) : answer.body
+  const body = isEmpty ? undefined : readableOf(raw, answer, chunks)
   // Not by `reply.code`, which refuses what is no status of HTTP.
   raw.statusCode = status
   removeSecurityHeaders(reply)
@@ -155,10 +166,10 @@ async function sendStream(reply: FastifyReply, answer: StreamedAnswer): Promise<
 }
 
 /** A `Readable` reads one chunk ahead. Here it waits: a call is not over before the client has taken the last chunk. */
-function readableOf(raw: FastifyReply['raw'], answer: StreamedAnswer): Readable {
+function readableOf(raw: FastifyReply['raw'], answer: StreamedAnswer, body: AsyncIterable<Buffer>): Readable {
   let proceed = (): void => undefined
   const chunks = async function* (): AsyncGenerator<Buffer> {
-    for await (const chunk of answer.body) {
+    for await (const chunk of body) {
       yield chunk
       if (readable.isPaused()) await new Promise<void>((resolve) => (proceed = resolve))
     }

@@ -24,6 +24,8 @@ export function redirected(
   // Fragments are never sent.
   url.hash = ''
   const next = { ...call, ...asRedirected(call, status) }
+  // It was sent already.
+  if (next.upload) return undefined
   try {
     const destination = judgeUrl(url.href, call.route.plainOrigin, call.route.placed)
     assertUsable({ ...call.standing, isTokenCurrent: true }, now)
@@ -45,8 +47,11 @@ function redactedParts({ host, path, queryNames, url }: Destination, { text }: P
 }
 
 /** As in fetch (WHATWG Fetch §4.4): 303 turns a call into a GET, and so do 301 and 302 after a POST. */
-function asRedirected({ method, headers, body }: Call, status: number): Pick<Call, 'method' | 'headers' | 'body'> {
+type Redirected = Pick<Call, 'method' | 'headers' | 'body' | 'upload'>
+
+function asRedirected({ method, headers, body, upload }: Call, status: number): Redirected {
   const becomesGet = status === 303 ? !['GET', 'HEAD'].includes(method) : status < 303 && method === 'POST'
-  if (!becomesGet) return { method, headers, body }
-  return { method: 'GET', headers: headers.filter(([name]) => !name.startsWith('content-')), body: undefined }
+  if (!becomesGet) return { method, headers, body, upload }
+  const kept = headers.filter(([name]) => !name.startsWith('content-'))
+  return { method: 'GET', headers: kept, body: undefined, upload: undefined }
 }

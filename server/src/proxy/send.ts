@@ -45,17 +45,20 @@ export async function send<Response extends UpstreamHead>(
   { signal, markSent }: Pick<Flight, 'signal' | 'markSent'>,
   { exchange, giveUp, limits: { maxBytes, takeRoom } }: Exchange<Response>,
 ): Promise<Sent<Response>> {
-  const deadline = performance.now() + first.timeoutMs
+  const startedAt = performance.now()
+  /** The time that a caller takes to stream the body does not count. */
+  const deadline = () => (first.upload?.endedAt ?? startedAt) + first.timeoutMs
   /** Signatures of every request so far: an upstream may repeat an earlier one after a redirect. */
   const signatures: Secret[] = []
   const request = (call: Call, credential: Credential): Promise<Response> => {
     signal.throwIfAborted()
-    const wholeMs = Math.ceil(deadline - performance.now())
+    const wholeMs = Math.ceil(deadline() - performance.now())
     if (wholeMs <= 0) throw new ServiceError('upstream_timeout')
     markSent(call.destination.host)
-    const { method, destination, body, firstByteMs } = call
+    const { method, destination, body, upload, firstByteMs } = call
     const limits = { wholeMs, firstByteMs, maxBytes, takeRoom }
-    const sent: UpstreamRequest = { method, url: destination.url, headers: call.headers, body, signal, limits }
+    const content = { body, ...(upload && { bodyStream: upload }) }
+    const sent: UpstreamRequest = { method, url: destination.url, headers: call.headers, ...content, signal, limits }
     const signing = credential.apply(sent, call.aws)
     if (!signing) return exchange(sent)
     return signing.then((added) => {
@@ -69,7 +72,7 @@ export async function send<Response extends UpstreamHead>(
   const credentialOf = ({ route }: Call, refused?: number): Credential | Promise<Credential> => {
     signal.throwIfAborted()
     const credential = route.credential(refused)
-    return credential instanceof Promise ? withDeadline(credential, deadline, signal) : credential
+    return credential instanceof Promise ? withDeadline(credential, deadline(), signal) : credential
   }
   const requestWithLiveToken = async (call: Call): Promise<Sent<Response>> => {
     const credential = await credentialOf(call)
@@ -81,7 +84,7 @@ export async function send<Response extends UpstreamHead>(
       response.status === 401 && version !== undefined
         ? await unlessUnavailable(credentialOf(call, version), version)
         : undefined
-    if (!renewed) return sentWith(response, credential, call)
+    if (!renewed || call.upload) return sentWith(response, credential, call)
     giveUp(response)
     await callLog.hop(call, 'token_renewed')
     return sentWith(await request(call, renewed), renewed, call)

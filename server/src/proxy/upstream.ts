@@ -10,7 +10,7 @@ import type { ProviderRules } from './policy.ts'
 
 export type HeaderList = [name: string, value: string][]
 
-export interface UpstreamRequest extends Pick<EgressRequest, 'method' | 'url' | 'headers' | 'body'> {
+export interface UpstreamRequest extends Pick<EgressRequest, 'method' | 'url' | 'headers' | 'body' | 'bodyStream'> {
   limits: Omit<EgressLimits, 'connectMs'>
   /** Aborted when the call must end: so does the request, and the body of its answer. */
   signal: AbortSignal
@@ -31,7 +31,7 @@ export interface Upstream {
 }
 
 /** What a credential sees of a request. It may change the URL and the headers. */
-export type Sendable = Pick<UpstreamRequest, 'method' | 'url' | 'headers' | 'body'>
+export type Sendable = Pick<UpstreamRequest, 'method' | 'url' | 'headers' | 'body' | 'bodyStream'>
 
 /** What a request is sent with, and every form of the secrets that must not come back. */
 export interface Credential {

@@ -7,7 +7,7 @@ import { collect, stream } from './answers.ts'
 import type { Protocol } from './connector.ts'
 import { createDestinations } from './destinations.ts'
 import type { AllowEntry, SuppliedBy } from './destinations.ts'
-import type { EgressLimits, Exchange } from './exchange.ts'
+import type { BodyStream, EgressLimits, Exchange } from './exchange.ts'
 import { createFetch } from './fetch.ts'
 import { withUserAgent } from './header-lists.ts'
 import { createPools } from './pools.ts'
@@ -21,6 +21,8 @@ export interface EgressRequest {
   method: string
   headers: [string, string][]
   body: Buffer | undefined
+  /** Instead of `body`. */
+  bodyStream?: BodyStream | undefined
   suppliedBy: SuppliedBy
   limits?: Partial<EgressLimits>
   signal?: AbortSignal
@@ -54,12 +56,15 @@ export function createEgress(needs: {
 
   const over =
     <T>(protocol: Protocol, read: (shared: SharedSockets, call: Exchange) => Promise<T>, maySendAgain = false) =>
-    async ({ url, method, headers, body, suppliedBy, limits: given, signal, pool = '' }: EgressRequest): Promise<T> => {
+    async (request: EgressRequest): Promise<T> => {
+      const { url, method, headers, body, bodyStream, suppliedBy, limits: given, signal, pool = '' } = request
       judgeUrl(url, suppliedBy)
-      const shared = pools.enter({ origin: url.origin, suppliedBy, protocol, name: pool })
+      // undici ends an aborted stream of HTTP/2 like a complete one.
+      const spoken = bodyStream ? 'http/1.1' : protocol
+      const shared = pools.enter({ origin: url.origin, suppliedBy, protocol: spoken, name: pool })
       const limits = { ...requestLimits, ...given }
       return read(shared, {
-        ...{ url, method, body, limits, signal, maySendAgain },
+        ...{ url, method, body, bodyStream, limits, signal, maySendAgain },
         headers: withUserAgent(headers, userAgent),
       })
     }

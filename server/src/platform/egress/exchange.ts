@@ -1,8 +1,9 @@
 /**
  * One request and its response, with time limits. The request is sent at most once: it is retried on another socket, once,
- * only if nothing of it was written to the first.
+ * only if nothing of it was written to the first, and nothing was read of a streamed body.
  */
 import { STATUS_CODES } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import './cut-off-streams.ts'
 import { watchDeadline } from './deadlines.ts'
@@ -16,9 +17,9 @@ import { nextSlice } from '../event-loop/time-slices.ts'
 export interface EgressLimits {
   /** From the call until the connection is open: DNS, TCP and TLS. At most 10 s. */
   connectMs: number
-  /** From then until the response headers. */
+  /** From then, or from the last byte of a streamed request body, until the response headers. */
   firstByteMs: number
-  /** From the call until the last byte of the response. */
+  /** From the call, or from the last byte of a streamed request body, until the last byte of the response. */
   wholeMs: number
   /** Of the response body; Infinity for a streamed one. */
   maxBytes: number
@@ -26,11 +27,22 @@ export interface EgressLimits {
   takeRoom?: ((bytes: number) => void) | undefined
 }
 
+/** A request body that is read as it is sent. */
+export interface BodyStream {
+  chunks: AsyncIterable<Buffer>
+  /** Undefined: sent without a Content-Length. */
+  length: number | undefined
+  /** How long the upstream can stop reading. */
+  idleMs: number
+}
+
 export interface Exchange {
   url: URL
   method: string
   headers: HeaderPairs
   body: Buffer | undefined
+  /** Instead of `body`. */
+  bodyStream?: BodyStream | undefined
   limits: EgressLimits
   signal?: AbortSignal | undefined
   /** Whether a request that the upstream reports as not processed (RFC 9113 §8.7) may be resent. Not if every try is recorded. */
@@ -65,12 +77,12 @@ const maxInterimAnswers = 16
 
 /** Returns a function that aborts the exchange. */
 export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiver): (reason: Error) => void {
-  const { limits, signal, url } = call
+  const { limits, signal, url, bodyStream } = call
   const { host } = url
   const startedAt = performance.now()
-  let stage: 'connection' | 'answer' | 'end' = 'connection'
+  let stage: 'connection' | 'request' | 'answer' | 'end' = 'connection'
   let stageEndsAt = startedAt + limits.connectMs
-  const endsAt = startedAt + limits.wholeMs
+  let endsAt = bodyStream ? Infinity : startedAt + limits.wholeMs
   let controller: Dispatcher.DispatchController | undefined
   let failure: Error | undefined
   let isOver = false
@@ -123,6 +135,25 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
   }
   const letDeadlineGo = watchDeadline(check)
 
+  /** The time that the body's source takes is the source's to limit. */
+  const sending = async function* ({ chunks, idleMs }: BodyStream): AsyncGenerator<Buffer> {
+    isSent = true
+    stageEndsAt = Infinity
+    for await (const chunk of chunks) {
+      if (isOver) break
+      if (stage === 'request') stageEndsAt = performance.now() + idleMs
+      yield chunk
+      if (stage === 'request') stageEndsAt = Infinity
+    }
+    // Cut off: it must not look complete to the upstream.
+    if (isOver) throw new Error('The call has ended')
+    const now = performance.now()
+    endsAt = now + limits.wholeMs
+    if (stage !== 'request') return
+    stage = 'answer'
+    stageEndsAt = now + limits.firstByteMs
+  }
+
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
       if (isSent && !call.maySendAgain) failure ??= unreachable(host, 'refused after it was sent')
@@ -131,8 +162,8 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
         started.abort(failure)
         return
       }
-      stage = 'answer'
-      stageEndsAt = performance.now() + limits.firstByteMs
+      stage = bodyStream ? 'request' : 'answer'
+      stageEndsAt = performance.now() + (bodyStream?.idleMs ?? limits.firstByteMs)
     },
     onRequestSent() {
       isSent = true
@@ -152,6 +183,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
         fail(notDecodable(host, 'unknown transfer encoding'))
         return
       }
+      // It may answer before it has read the whole request.
       stage = 'end'
       stageEndsAt = Infinity
       receiver.head({ status, statusText: STATUS_CODES[status] ?? '', headers }, flow)
@@ -197,8 +229,9 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
     method: call.method,
-    headers: sendable(call.headers),
-    body: call.body ?? null,
+    headers: sendable(call.headers, bodyStream?.length),
+    // An iterable is not read before there is a socket. undici's types omit it.
+    body: bodyStream ? (sending(bodyStream) as unknown as Readable) : (call.body ?? null),
   }
   const dispatch = () => {
     if (isOver) return

@@ -12,9 +12,9 @@ const ours = new Set([
   ...['content-length', 'expect'],
 ])
 
-/** A flat list of names and values. Names are in lower case, as HTTP/2 requires. */
-export function sendable(headers: HeaderPairs): string[] {
-  const flat: string[] = []
+/** A flat list of names and values. Names are in lower case, as HTTP/2 requires. `bytes`: of a streamed body. */
+export function sendable(headers: HeaderPairs, bytes?: number): string[] {
+  const flat: string[] = bytes === undefined ? [] : ['content-length', String(bytes)]
   for (const [name, value] of headers) {
     const lower = name.toLowerCase()
     if (!ours.has(lower)) flat.push(lower, value)

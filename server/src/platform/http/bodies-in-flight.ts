@@ -1,10 +1,10 @@
 /**
  * Limits the memory of request bodies while they arrive and are processed. Only bytes that have arrived count, so a client
- * that announces a body and never sends it takes nothing from others.
+ * that announces a body and never sends it takes nothing from others. Of a streamed body the route counts what it keeps.
  */
 import type { FastifyRequest } from 'fastify'
 import { createByteBudget } from '../limits/byte-budget.ts'
-import type { Share } from '../limits/byte-budget.ts'
+import type { Hold, Share } from '../limits/byte-budget.ts'
 import { addressBlock } from '../limits/client-address.ts'
 import type { PlatformConfig } from '../config/platform-settings.ts'
 import { ServiceError } from '../errors.ts'
@@ -15,6 +15,12 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Whose limits the call counts against; undefined without a valid credential. */
     callerKey?: string
+    /** What is in memory of a streamed body. */
+    heldBody?: Hold
+  }
+  interface FastifyContextConfig {
+    /** Bodies of this media type are read by the route, as they arrive. */
+    streamedType?: string
   }
 }
 
@@ -28,6 +34,7 @@ const shareOfAddressWithoutCredential = 1 / 16
 /** Register it as the last hook before parsing: adding a `data` listener makes the body flow. */
 export function boundBodiesInFlight(http: Http, config: BodiesConfig): void {
   http.decorateRequest('callerKey')
+  http.decorateRequest('heldBody')
   const budget = createByteBudget()
   const sharesOf = bodyShares(config)
   http.addHook('preParsing', (request, reply, payload, done) => {
@@ -39,6 +46,11 @@ export function boundBodiesInFlight(http: Http, config: BodiesConfig): void {
     }
     const hold = budget.hold(sharesOf(request))
     reply.raw.once('close', hold.release)
+    if (isStreamed(request)) {
+      request.heldBody = hold
+      done()
+      return
+    }
     payload.on('data', (chunk: Buffer) => {
       if (hold.grow(chunk.length)) return
       hold.release()
@@ -52,7 +64,12 @@ export function boundBodiesInFlight(http: Http, config: BodiesConfig): void {
   })
 }
 
-const noRoom = 'Too many request bodies are being received. Wait for the time in Retry-After, then try again.'
+export function isStreamed({ headers, routeOptions: { config } }: FastifyRequest): boolean {
+  const [type = ''] = (headers['content-type'] ?? '').split(';', 1)
+  return config.streamedType !== undefined && type.trim().toLowerCase() === config.streamedType
+}
+
+export const noRoom = 'Too many request bodies are being received. Wait for the time in Retry-After, then try again.'
 
 function bodyShares(config: BodiesConfig): (request: FastifyRequest) => Share[] {
   const { bodiesInFlightBytes: maxBytes, bodiesInFlightPerCallerBytes: perCaller } = config

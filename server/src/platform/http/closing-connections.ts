@@ -4,6 +4,7 @@ import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { finished } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Http } from './http.ts'
 
@@ -13,10 +14,21 @@ const lingerMs = 2_000
  * Lingering close: a client that is still sending when it is refused would get a TCP reset instead of the response, so the
  * rest of its request is read for a short time. Sends the body, then keeps the response open until the request has ended.
  */
-export async function* answerThenDrain(body: Buffer, request: IncomingMessage): AsyncGenerator<Buffer> {
-  yield body
+export async function* answerThenDrain(
+  body: Iterable<Buffer> | AsyncIterable<Buffer>,
+  readRest: () => Promise<unknown>,
+): AsyncGenerator<Buffer> {
+  yield* body
+  const isRead = new AbortController()
+  const rest = readRest().finally(() => {
+    isRead.abort()
+  })
+  await Promise.race([rest, sleep(lingerMs, undefined, { signal: isRead.signal })]).catch(() => undefined)
+}
+
+export function readRestOf(request: IncomingMessage): Promise<void> {
   request.resume()
-  await finished(request, { writable: false, signal: AbortSignal.timeout(lingerMs) }).catch(() => undefined)
+  return finished(request, { writable: false })
 }
 
 /** The same for a bare socket. */

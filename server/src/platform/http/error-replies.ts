@@ -10,7 +10,7 @@ import { Pointer } from 'typebox/value'
 import { Busy } from '../limits/semaphore.ts'
 import { isUnavailable } from '../database/failures.ts'
 import { ServiceError } from '../errors.ts'
-import { answerThenClose, answerThenDrain } from './closing-connections.ts'
+import { answerThenClose, answerThenDrain, readRestOf } from './closing-connections.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,6 +18,8 @@ declare module 'fastify' {
     failure?: ServiceError
     /** The rest of the body is not read. */
     isBodyCutShort?: boolean
+    /** Reads what is left of a body that the route reads itself. */
+    readRest?: () => Promise<unknown>
   }
 }
 
@@ -34,9 +36,19 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
     void reply.send(body)
     return
   }
-  // The unread rest of the body would be parsed as the next request.
-  reply.header('connection', 'close').header('content-length', body.length)
-  void reply.send(Readable.from(answerThenDrain(body, request.raw), { objectMode: false }))
+  reply.header('content-length', body.length)
+  void reply.send(cutShort(request, reply, [body]))
+}
+
+/** Answers a request whose body was not read to its end. The unread rest would be parsed as the next request. */
+export function cutShort(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: Iterable<Buffer> | AsyncIterable<Buffer>,
+): Readable {
+  reply.header('connection', 'close')
+  const readRest = request.readRest ?? (() => readRestOf(request.raw))
+  return Readable.from(answerThenDrain(body, readRest), { objectMode: false })
 }
 
 /** The response that is being sent; described in Node's documentation of `clientError`. */

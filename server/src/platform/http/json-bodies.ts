@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import type { ContentTypeParserDoneFunction } from 'fastify/types/content-type-parser.js'
+import type { FastifyRequest } from 'fastify'
 import { ServiceError } from '../errors.ts'
 import { isJsonText, isTooDeep, maxJsonDepth } from '../json.ts'
 import { nextSlice } from '../event-loop/time-slices.ts'
@@ -13,9 +15,19 @@ const longBytes = 32_768
  * before it is parsed.
  */
 export function readJsonBodies(http: Http, judge?: (text: string) => void): void {
-  const parse = http.getDefaultJsonParser('error', 'error')
   http.removeAllContentTypeParsers()
-  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, jsonParser(http, judge))
+  http.addHook('preValidation', (request, _reply, done) => {
+    if (request.body === undefined && request.routeOptions.schema?.body) request.body = {}
+    done()
+  })
+}
+
+type JsonParser = (request: FastifyRequest, body: Buffer, done: ContentTypeParserDoneFunction) => void
+
+export function jsonParser(http: Http, judge?: (text: string) => void): JsonParser {
+  const parse = http.getDefaultJsonParser('error', 'error')
+  return (request, body, done) => {
     if (body.length === 0) {
       done(null, undefined)
       return
@@ -38,11 +50,7 @@ export function readJsonBodies(http: Http, judge?: (text: string) => void): void
         })
       })
     })
-  })
-  http.addHook('preValidation', (request, _reply, done) => {
-    if (request.body === undefined && request.routeOptions.schema?.body) request.body = {}
-    done()
-  })
+  }
 }
 
 /** Returns an error if the body is not JSON, is nested too deeply, or is refused by `judge`. */

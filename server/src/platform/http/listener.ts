@@ -12,6 +12,7 @@ import type { Server as TcpServer, Socket } from 'node:net'
 import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Log } from '../operations/log.ts'
 import { ConfigError } from '../config/settings.ts'
+import { limitArrivalTime } from './arrival-time.ts'
 import { throttleAnonymousWrites } from './throttle-anonymous-writes.ts'
 import { closeIdleConnections } from './closing-connections.ts'
 import { limitPipelining } from './pipelining.ts'
@@ -44,7 +45,8 @@ export function createHttpListener(
   const limits = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: config.headersTimeoutSeconds * 1000,
-    requestTimeout: config.requestTimeoutSeconds * 1000,
+    // arrival-time.ts
+    requestTimeout: 0,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: config.keepAliveSeconds * 1000,
     // request-checks.ts answers with our own error.
@@ -53,6 +55,7 @@ export function createHttpListener(
   const server = createBareServer(tls, limits)
   const { listener: bounded, answerOn } = limitPipelining(throttleAnonymousWrites(listener))
   closeIdleConnections(server, config, answerOn)
+  limitArrivalTime(server, config.requestTimeoutSeconds * 1000)
   return (
     surviveErrors(server, log)
       .on('request', bounded)

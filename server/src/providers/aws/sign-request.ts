@@ -19,6 +19,8 @@ export interface Signable {
   url: URL
   headers: [name: string, value: string][]
   body: Buffer | undefined
+  /** Not signed, which S3 alone allows. */
+  bodyStream?: object | undefined
 }
 
 /** Set by the signature. The caller's own are dropped. */
@@ -42,7 +44,7 @@ export async function signRequest(
   const isS3 = service === 's3'
   const { url, query } = canonical(request.url)
   const given = request.headers.filter(([name]) => !isOwn(name))
-  const payload = chunkedPayload(request.headers) ?? (await hashOf(request.body))
+  const payload = chunkedPayload(request.headers) ?? (await hashOf(request))
   const signer = new SignatureV4({
     ...{ region, service, sha256: Sha256 },
     credentials: {
@@ -82,7 +84,8 @@ function chunkedPayload(headers: Signable['headers']): string | undefined {
 }
 
 /** A long body is hashed in another thread. */
-async function hashOf(body: Buffer | undefined): Promise<string> {
+async function hashOf({ body, bodyStream }: Signable): Promise<string> {
+  if (bodyStream) return 'UNSIGNED-PAYLOAD'
   if (!body || body.length < asyncHashFrom)
     return createHash('sha256')
       .update(body ?? '')
