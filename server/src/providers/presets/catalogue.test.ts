@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { getDomain, getPublicSuffix } from 'tldts'
 import { Value } from 'typebox/value'
 import { matchesHost, readApiHosts } from '../api-hosts.ts'
-import { isFormMethod } from '../auth-kinds/auth-kind.ts'
+import { authKindOf, isFormMethod } from '../auth-kinds/auth-kind.ts'
 import { hostMember } from '../auth-method.ts'
 import type { AuthMethod } from '../auth-method.ts'
 import { presetMethods } from '../preset-methods.ts'
@@ -71,7 +71,7 @@ for (const preset of presets) {
   test(`${preset.id}: its endpoints are in the issuer's or the API's domain`, () => {
     const issuer = oauth ? [new URL(oauth.issuerUrl).hostname] : []
     const known = new Set([...issuer, ...apiHosts.map((host) => host.replace('*.', ''))].map(registrable))
-    if (preset.id === 'google') known.add('oauth2.googleapis.com')
+    if (preset.id.startsWith('google')) known.add('oauth2.googleapis.com')
     for (const url of endpointsOf(preset)) assert.ok(known.has(registrable(new URL(url).hostname)), url)
     if (oauth?.discoveryUrl)
       assert.equal(registrable(new URL(oauth.discoveryUrl).hostname), registrable(new URL(oauth.issuerUrl).hostname))
@@ -100,7 +100,7 @@ for (const preset of presets) {
       for (const { label, name } of method.members)
         assert.ok(label !== null || method.members.length === 1 || method.kind !== 'api_key', name)
     }
-    const isMinted = authMethods.some(({ kind }) => kind === 'client_credentials')
+    const isMinted = authMethods.some(({ kind }) => kind !== 'oauth2' && authKindOf(kind).tokenUrl !== undefined)
     // A provider has one token endpoint, and OAuth's precedes.
     assert.equal(preset.tokenUrl !== undefined, isMinted && !oauth)
   })

@@ -21,6 +21,7 @@ import { gemini } from './gemini.ts'
 import { github } from './github.ts'
 import { gitlab } from './gitlab.ts'
 import { google } from './google.ts'
+import { googleCloud } from './google-cloud.ts'
 import { grafana } from './grafana.ts'
 import { groq } from './groq.ts'
 import { heroku } from './heroku.ts'
@@ -82,6 +83,7 @@ export const presets: readonly Preset[] = [
   github,
   gitlab,
   google,
+  googleCloud,
   grafana,
   groq,
   heroku,

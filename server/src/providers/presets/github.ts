@@ -47,6 +47,13 @@ export const github: Preset = {
       check: { url: 'https://api.github.com/user', account: { id: 'id', labels: ['login'] } },
       env: ['GH_TOKEN', 'GITHUB_TOKEN'],
     },
+    {
+      kind: 'github_app',
+      label: 'GitHub App',
+      help: 'On GitHub, open Settings > Developer settings > GitHub Apps. Create an app with the permissions that agents need, install it for the repositories that they may use, and generate a private key. The settings of the app show its ID, and the URL of the installation ends with the ID of the installation.',
+      api_url: 'https://api.github.com',
+      env: ['GH_TOKEN', 'GITHUB_TOKEN'],
+    },
   ],
   oauth: {
     issuerUrl: 'https://github.com/login/oauth',
@@ -165,6 +172,8 @@ export const github: Preset = {
     'https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/managing-your-personal-access-tokens',
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps',
+    'https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-an-installation-access-token-for-a-github-app',
+    'https://docs.github.com/en/rest/apps/apps',
     'https://docs.github.com/en/rest/users/users',
     'https://docs.github.com/en/rest/deploy-keys/deploy-keys',
     'https://docs.github.com/en/rest/repos/webhooks',

@@ -7,7 +7,14 @@ export const google: Preset = {
   id: 'google',
   name: 'Google',
   otherNames: ['Gmail', 'YouTube'],
-  authMethods: [{ kind: 'oauth2' }],
+  authMethods: [
+    { kind: 'oauth2' },
+    {
+      kind: 'google_service_account',
+      label: 'Service account',
+      help: 'In Google Cloud, open IAM & Admin > Service Accounts, create an account, and add a key of the type JSON under Keys. Share files and calendars with its address, or let it act for a user by domain-wide delegation in the Google Admin console.',
+    },
+  ],
   oauth: {
     issuerUrl: 'https://accounts.google.com',
     discoveryUrl: 'https://accounts.google.com/.well-known/openid-configuration',
@@ -83,6 +90,7 @@ export const google: Preset = {
     'https://developers.google.com/identity/protocols/oauth2/web-server',
     'https://developers.google.com/identity/openid-connect/openid-connect',
     'https://developers.google.com/identity/protocols/oauth2/limited-input-device',
+    'https://developers.google.com/identity/protocols/oauth2/service-account',
     'https://developers.google.com/workspace/gmail/api/guides/batch',
     'https://cloud.google.com/storage/docs/json_api/v1/projects/hmacKeys',
   ],

@@ -50,6 +50,11 @@ function targetsOf(preset: Preset, name: string, fromLength: number): Target[] {
 }
 
 export function resemblesPreset(text: string): Preset | undefined {
+  const lower = text.toLowerCase()
+  const isIt = (name: string) => name.toLowerCase() === lower
+  // Some have the name of another one, and a decoration.
+  const exact = presets.find(({ id, name, otherNames = [] }) => [id, name, ...otherNames].some(isIt))
+  if (exact) return exact
   const all = readings(text.slice(0, maxLength))
   return targets.find((target) => all.some((words) => resembles(words, target)))?.preset
 }

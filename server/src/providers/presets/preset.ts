@@ -11,7 +11,7 @@ const Notes = Prose({ minLength: 1, maxLength: 500 })
 
 const ApiPath = Strict({
   host: ApiHost,
-  path: Type.String({ pattern: '^(?:/[\\w.@$*:-]+)+$' }),
+  path: Type.String({ pattern: '^(?:/|(?:/[\\w.@$*:-]+)+)$' }),
   methods: Type.Optional(Type.Array(Type.String({ pattern: '^[A-Z]+$' }), { minItems: 1, uniqueItems: true })),
   isExact: Type.Optional(Type.Boolean()),
 })
