@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { sharedAuthority } from '../server/testkit/certificates.ts'
+import { createGitHubAppServer } from '../server/testkit/github-app-server.ts'
 import { startTlsUpstream } from '../server/testkit/tls-upstream.ts'
 import { commandLineIn } from './command-line.ts'
 import type { CommandLine } from './command-line.ts'
@@ -20,6 +22,8 @@ const accounts = new Map([
   [gracesKey, 'grace'],
 ])
 
+const github = createGitHubAppServer()
+
 const endings: (() => unknown)[] = []
 const scope: Parameters<typeof startTlsUpstream>[0] = { after: (end) => endings.push(end as () => unknown) }
 const clis: CommandLine[] = []
@@ -30,7 +34,12 @@ let folder = ''
 before(async () => {
   const authority = await sharedAuthority()
   const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
-  const { port } = await startTlsUpstream(scope, certificate, ({ headers }, response) => {
+  const { port } = await startTlsUpstream(scope, certificate, async (request, response) => {
+    const { method = '', url: path = '', headers } = request
+    if (path.startsWith('/api/v3/')) {
+      github.answer(response, { method, path, headers, body: (await buffer(request)).toString() })
+      return
+    }
     const login = accounts.get(String(headers['x-api-key']))
     response.writeHead(login === undefined ? 401 : 200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(login === undefined ? {} : { id: `id-of-${login}`, login }))
@@ -55,9 +64,10 @@ before(async () => {
       { kind: 'api_key', name: 'one', inject: [{ ...place, template: '{api_key}' }] },
       { kind: 'api_key', name: 'two', members: two, inject: [{ ...place, template: '{app_id}:{app_key}' }] },
     ],
+    [{ kind: 'github_app', api_url: `https://${host}/api/v3` }],
   ]
   for (const [index, auth_methods] of given.entries()) {
-    const slug = ['keys', 'several'][index]
+    const slug = ['keys', 'several', 'apps'][index]
     const body = { provider_name: `The ${slug}`, slug, api_hosts: [host], auth_methods }
     succeeded(await service.call('POST', '/v4/providers', { token: service.adminToken, body }))
   }
@@ -192,6 +202,34 @@ describe('connecting', () => {
     assert.equal(code, 0, stdout)
     assert.match(stdout, /App ID: app-2\r\n/)
     assertNothingKept(cli, adasKey, gracesKey)
+  })
+
+  test('a key in a file of several lines, named as an option or at the terminal', async () => {
+    const cli = await signedIn('app')
+    const { app_id, installation_id, private_key: pem } = github.credential
+    const file = join(cli.home, 'app.pem')
+    writeFileSync(file, pem)
+    const words = ['connections', 'add', 'apps', '--member', `app_id=${app_id}`]
+    const wrong = await cli.run([...words, '--member', `installation_id=${installation_id}`], {
+      input: '{"type": "x"}',
+    })
+    assert.match(wrong.stderr, /invalid_field: "credential\.private_key" is not a private key in PEM format/)
+    const running = cli.startInTerminal(words)
+    await running.until(/Installation ID: /)
+    running.type(`${installation_id}\r`)
+    await running.until(/Private key, the path of a file: /)
+    running.type(`${file}\r`)
+    const { code, stdout } = await running.ended
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, /Connected The apps as ada-labs \(agents\)/)
+    const [connection] = (await cli.run(['connections'])).stdout.split('\t')
+    const replaced = ['connections', 'replace', connection ?? '', '--member-file', `private_key=${file}`]
+    const again = await cli.run([
+      ...replaced,
+      ...['--member', `app_id=${app_id}`, '--member', `installation_id=${installation_id}`],
+    ])
+    assert.equal(again.code, 0, again.stderr)
+    assertNothingKept(cli, pem.split('\n')[1] ?? pem)
   })
 
   test('a secret on the command line is refused with one sentence, and not repeated', async () => {

@@ -1,13 +1,17 @@
 /** Connecting with a credential that the user enters in the console: forms, errors at their field, replacing. */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { after } from 'node:test'
 import type { Page } from 'playwright-core'
 import { sharedAuthority } from '../server/testkit/certificates.ts'
+import { createGitHubAppServer } from '../server/testkit/github-app-server.ts'
 import { startTlsUpstream } from '../server/testkit/tls-upstream.ts'
 import { assertAccessible } from './accessible.ts'
 import { base, hears, inBrowser, issueLink, post, postAsAdmin, press, sees, serve } from './in-browser.ts'
 import type { Visit } from './in-browser.ts'
-import { roomy } from './running-service.ts'
+import { dataFolder, roomy } from './running-service.ts'
 
 const endings: (() => unknown)[] = []
 const scope: Parameters<typeof startTlsUpstream>[0] = { after: (end) => endings.push(end as () => unknown) }
@@ -22,7 +26,14 @@ const accounts = new Map([
   [adasNewKey, 'ada'],
   [gracesKey, 'grace'],
 ])
-const { port } = await startTlsUpstream(scope, certificate, ({ headers }, response) => {
+const github = createGitHubAppServer()
+const { port } = await startTlsUpstream(scope, certificate, async (request, response) => {
+  const { method = '', url: path = '', headers } = request
+  if (path.startsWith('/api/v3/')) {
+    const body = (await buffer(request)).toString()
+    github.answer(response, { method, path, headers, body })
+    return
+  }
   const login = accounts.get(String(headers['x-api-key']))
   response.writeHead(login === undefined ? 401 : 200, { 'content-type': 'application/json' })
   response.end(JSON.stringify(login === undefined ? {} : { id: `id-of-${login}`, login }))
@@ -51,6 +62,10 @@ async function createProviders(): Promise<void> {
   const unchecked = { kind: 'api_key', name: 'two_keys', label: 'Two keys', members, inject }
   const given = [
     { provider_name: 'Keys', slug: 'keys', api_hosts: [host], auth_methods: [keys] },
+    {
+      ...{ provider_name: 'Apps', slug: 'apps', api_hosts: [host] },
+      auth_methods: [{ kind: 'github_app', api_url: `https://${host}/api/v3` }],
+    },
     { provider_name: 'Several', slug: 'several', api_hosts: [host], auth_methods: [keys, unchecked] },
   ]
   for (const body of given) assert.equal((await postAsAdmin('/v4/providers', body)).status, 201)
@@ -206,6 +221,48 @@ inBrowser('where nobody can tell whose key it is, replacing it says which grants
   const { body } = await person.call('GET', '/v4/grants')
   assert.equal(body.grants[0].status, 'revoked')
 })
+
+inBrowser(
+  'a key is pasted or uploaded as a file, and a wrong file is refused at its field',
+  ['400 '],
+  async (visit) => {
+    const person = await arrive(visit, 'margaret')
+    const folder = dataFolder(scope)
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text)
+      return join(folder, name)
+    }
+    const page = await person.open('/connections/new/apps', 'Connect Apps')
+    const { app_id, installation_id, private_key: pem } = github.credential
+    const field = page.getByRole('textbox', { name: 'Private key', exact: true })
+    const upload = page.getByLabel('Choose a file for Private key')
+    await page.getByRole('textbox', { name: 'App ID' }).fill(app_id)
+    await page.getByRole('textbox', { name: 'Installation ID' }).fill(installation_id)
+    await press(page, 'Connect')
+    await faultAt(page, 'Private key', 'Private key must not be empty.')
+    await field.fill('-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----')
+    await press(page, 'Connect')
+    await faultAt(page, 'Private key', 'is a public key or a certificate. Enter the private key.')
+    await upload.setInputFiles(file('account.json', JSON.stringify({ type: 'service_account', private_key: 'x' })))
+    await page.getByText('account.json').waitFor()
+    await press(page, 'Connect')
+    await faultAt(page, 'Private key', 'Private key is not a private key in PEM format.')
+    await upload.setInputFiles(file('movie.pem', 'x'.repeat(100_000)))
+    await faultAt(page, 'Private key', 'movie.pem is too large for a key')
+    await fits(page)
+    assert.deepEqual(await connectionsOf(person), [])
+    await upload.setInputFiles(file('app.pem', pem))
+    await page.getByText('app.pem').waitFor()
+    assert.equal(
+      await field.evaluate((node) => getComputedStyle(node).getPropertyValue('-webkit-text-security')),
+      'disc',
+    )
+    await fits(page)
+    await press(page, 'Connect')
+    await sees(page, 'Connections')
+    await account(page, 'ada-labs (agents)').getByText('Healthy').waitFor()
+  },
+)
 
 inBrowser('a preset is connected that no administrator has added', ['400 '], async (visit) => {
   const person = await arrive(visit, 'linus')

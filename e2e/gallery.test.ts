@@ -109,6 +109,11 @@ const views: Shown[] = [
   },
   { name: 'connections-form-long', address: () => '/connections/new/aws' },
   {
+    name: 'connections-form-file',
+    address: () => '/connections/new/app',
+    act: (page) => page.getByRole('textbox', { name: 'Private key' }).fill('-----BEGIN PRIVATE KEY-----'),
+  },
+  {
     name: 'connections-form-error',
     address: () => '/connections/new/perplexity',
     act: async (page) => {

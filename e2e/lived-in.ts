@@ -46,6 +46,10 @@ export async function liveIn({ baseUrl, adminToken, oauth }: Where): Promise<Liv
     client_id: oauth.client.clientId,
     client_secret: oauth.client.clientSecret,
   })
+  await admin.providers.create({
+    ...{ provider_name: 'Acme Code', slug: 'app', api_hosts: ['api.github.com'] },
+    auth_methods: [{ kind: 'github_app', help: 'Create a private key in the settings of your GitHub App.' }],
+  })
   await admin.providers.create({ preset: 'github', client_id: 'id', client_secret: 'a-secret-that-nobody-has' })
   const accounts: string[] = []
   for (const account of ['ada', 'work']) {

@@ -23,7 +23,7 @@ export function FileField({ label, note, problem, accept, maxCharacters, isSecre
   const tooLarge = file?.isTooLarge
     ? `${file.name} is too large for a key: at most ${maxCharacters.toLocaleString('en')} characters.`
     : undefined
-  const shown = problem ?? tooLarge
+  const shown = tooLarge ?? problem
   const choose = async (chosen: File | undefined) => {
     if (!chosen) return
     const isTooLarge = chosen.size > maxCharacters

@@ -28,6 +28,7 @@ const members: Record<string, string> = {
   app_id: 'App ID',
   installation_id: 'Installation ID',
   key_json: 'Key file (JSON)',
+  private_key: 'Private key (PEM)',
 }
 
 export function labelOf({ name, label }: Member, method: Method): string {
