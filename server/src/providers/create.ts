@@ -183,7 +183,7 @@ function tokenUrlOf(kind: AuthMethodKind): string | undefined {
 }
 
 /** For kinds that have tokens issued in one place alone. */
-function usualTokenUrl(kinds: readonly AuthMethodKind[]): Partial<Metadata> {
+export function usualTokenUrl(kinds: readonly AuthMethodKind[]): Partial<Metadata> {
   const urls = new Set(kinds.map(tokenUrlOf).filter((url) => url !== undefined))
   const [url] = urls
   return urls.size === 1 && url !== undefined && url !== 'required' ? { token_endpoint: url } : {}

@@ -10,6 +10,7 @@ import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { readAuthorizationParams } from './calling.ts'
+import { usualTokenUrl } from './create.ts'
 import { presetMetadata } from './preset-metadata.ts'
 import { presetMethods } from './preset-methods.ts'
 import { findPreset, presets } from './presets/catalogue.ts'
@@ -99,7 +100,12 @@ function providerOf(preset: Preset, now: Date): Provider {
   return {
     ...{ providerId: newId('prv', now), slug: id, name: preset.name, source: 'preset', preset: id, proposedBy: null },
     ...{ status: 'active', createdAt: now, updatedAt: now },
-    metadata: { ...(oauth && presetMetadata(oauth)), ...(tokenUrl !== undefined && { token_endpoint: tokenUrl }) },
+    metadata: oauth
+      ? presetMetadata(oauth)
+      : {
+          ...usualTokenUrl(given.map(({ kind }) => kind)),
+          ...(tokenUrl !== undefined && { token_endpoint: tokenUrl }),
+        },
     discoveryUrl: oauth?.discoveryUrl ?? null,
     scopes: [...(oauth?.defaultScopes ?? [])],
     ...{ apiHosts, authMethods, clientId: null, registrationError: null },
