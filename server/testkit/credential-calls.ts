@@ -265,5 +265,6 @@ export const batchCalls: Record<string, string[]> = {
     'POST https://acme.my.salesforce.com/services/data/v62.0/tooling/composite',
     'POST https://acme.my.salesforce.com/services/data/v62.0/graphql',
   ],
+  shopify: ['POST https://ada.myshopify.com/admin/api/2026-10/graphql.json'],
   zoom: ['POST https://api.zoom.us/v3/graphql'],
 }

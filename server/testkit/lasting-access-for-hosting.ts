@@ -252,6 +252,37 @@ export const forHosting: Record<string, Table[]> = {
         GET /-/v1/search`,
     },
   ],
+  supabase: [
+    {
+      host: 'abcdefghijklmnopqrst.supabase.co',
+      refused: `
+        POST /auth/v1/token
+        POST /auth/v1/signup
+        POST /auth/v1/invite
+        POST /auth/v1/otp
+        GET /auth/v1/verify
+        GET /auth/v1/authorize
+        GET /auth/v1/user/identities/authorize
+        POST /auth/v1/admin/users
+        PUT /auth/v1/admin/users/1
+        POST /auth/v1/admin/generate_link
+        POST /auth/v1/admin/sso/providers
+        GET /auth/v1/admin/oauth/clients
+        POST /auth/v1/admin/oauth/clients/1/regenerate_secret
+        POST /auth/v1/admin/scim-providers/1/rotate-token
+        POST /pg/query`,
+      allowed: `
+        GET /auth/v1/health
+        GET /auth/v1/admin/users
+        GET /rest/v1/articles
+        POST /rest/v1/articles
+        POST /rest/v1/rpc/f
+        POST /graphql/v1
+        POST /storage/v1/object/b/f
+        POST /storage/v1/object/sign/b/f
+        POST /functions/v1/f`,
+    },
+  ],
   vercel: [
     {
       host: 'api.vercel.com',

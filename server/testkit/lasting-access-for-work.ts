@@ -313,6 +313,34 @@ export const forWork: Record<string, Table[]> = {
     { host: 'lookups.twilio.com', refused: '', allowed: 'GET /v2/PhoneNumbers/+15005550006' },
     { host: 'voice.twilio.com', refused: '', allowed: 'GET /v1/DialingPermissions/Countries' },
   ],
+  shopify: [
+    {
+      host: 'ada.myshopify.com',
+      refused: `
+        POST /admin/oauth/access_token
+        POST /admin/oauth/access_token.json
+        GET /admin/oauth/authorize
+        GET /admin/api/2026-10/storefront_access_tokens.json
+        POST /admin/api/2026-10/storefront_access_tokens.json
+        POST /admin/storefront_access_tokens.json
+        POST /admin/api/2026-10/webhooks.json
+        PUT /admin/api/2026-10/webhooks/1.json
+        POST /admin/api/2026-10/script_tags.json
+        POST /admin/api/2026-10/carrier_services.json
+        PUT /admin/api/2026-10/fulfillment_services/1.json
+        POST /admin/api/2026-10/customers/1/account_activation_url.json
+        POST /admin/api/2026-10/customers/1/send_invite.json`,
+      allowed: `
+        GET /admin/oauth/access_scopes.json
+        GET /admin/api/2026-10/shop.json
+        POST /admin/api/2026-10/graphql.json
+        GET /admin/api/2026-10/webhooks.json
+        GET /admin/api/2026-10/fulfillment_services.json
+        POST /admin/api/2026-10/products.json
+        PUT /admin/api/2026-10/orders/1.json
+        POST /admin/api/2026-10/customers.json`,
+    },
+  ],
   zendesk: [
     {
       host: 'acme.zendesk.com',

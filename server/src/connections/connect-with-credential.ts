@@ -70,7 +70,7 @@ export async function connectWithCredential(
   const kept = tokens && keptFrom(tokens, now)
   const connection: Omit<Connection, 'providerId'> = {
     ...{ connectionId: newId('con', now), userId, authMethod: method.name },
-    ...{ status: 'active', accountId: account?.id ?? null, accountLabel: entered.label ?? account?.label ?? null },
+    ...{ status: 'active', accountId: account?.id ?? null, accountLabel: entered.label ?? account?.label ?? apiHost },
     ...{
       apiHost,
       scopes: tokens?.scopes ?? (tokens ? provider.scopes : []),

@@ -51,6 +51,8 @@ onBothDatabases('hosts of tenants who are strangers', (engine) => {
       { ...shop, auth_methods: [{ kind: 'client_credentials' }], token_url: 'https://login.acme.example/token' },
       { ...shop, api_hosts: ['*.com'], auth_methods: [shops('com')] },
       { ...shop, api_hosts: ['*.co.uk'], auth_methods: [shops('co.uk')] },
+      { preset: 'shopify', slug: 'other', auth_methods: [{ kind: 'api_key', inject }] },
+      { preset: 'supabase', slug: 'other', auth_methods: [{ kind: 'basic' }] },
     ]
     for (const body of refusals) {
       const { status, body: answer } = await asAdmin('POST', '/v4/providers', body)

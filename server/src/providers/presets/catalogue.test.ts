@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getDomain, getPublicSuffix } from 'tldts'
 import { Value } from 'typebox/value'
-import { matchesHost, readApiHosts } from '../api-hosts.ts'
+import { matchesHost } from '../api-hosts.ts'
 import { authKindOf, isFormMethod } from '../auth-kinds/auth-kind.ts'
 import { hostMember } from '../auth-method.ts'
 import type { AuthMethod } from '../auth-method.ts'
 import { presetMethods } from '../preset-methods.ts'
 import { readAuthMethods } from '../read-auth-methods.ts'
+import { assertTenantsAreNamed, readProviderHosts } from '../tenant-hosts.ts'
 import { findPreset, presets } from './catalogue.ts'
 import { resemblesPreset } from './look-alikes.ts'
 import { PresetSchema } from './preset.ts'
@@ -78,20 +79,19 @@ for (const preset of presets) {
   })
 
   test(`${preset.id}: credentials go to specific hosts, never to a whole public suffix`, () => {
-    assert.deepEqual(readApiHosts(apiHosts), apiHosts)
+    assert.deepEqual(readProviderHosts(apiHosts), apiHosts)
+    // The only wildcards over a suffix are those where each credential goes to one host.
+    assertTenantsAreNamed(apiHosts, authMethods)
     for (const host of apiHosts) {
       assert.match(host, /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/)
-      const base = host.replace('*.', '')
+      const base = host.replace('*.', 'tenant.')
       assert.notEqual(getPublicSuffix(base, withPrivate), base)
       assert.notEqual(getDomain(base, withPrivate), null)
     }
   })
 
   test(`${preset.id}: where every tenant has a host, each method says which one`, () => {
-    if (!apiHosts.some(isWildcard)) return
-    if (oauth) assert.notEqual(oauth.apiHostFrom, undefined)
-    for (const method of formsOf(preset))
-      assert.ok(hostMember(method) ?? method.signs ?? isForExactHosts(method), method.name)
+    assert.deepEqual(methodsForAnyTenant(preset), [])
   })
 
   test(`${preset.id}: an admin could give its methods in the same words, and people know where to get them`, () => {
@@ -131,6 +131,32 @@ for (const preset of presets) {
     )
     assert.ok(credentialFields.length === 0 || batchPaths.length + queryPaths.length > 0)
   })
+}
+
+test('a wildcard without a member or an answer that names the host is found', () => {
+  const { zendesk, salesforce, shopify } = Object.fromEntries(presets.map((preset) => [preset.id, preset]))
+  assert.ok(zendesk && salesforce?.oauth && shopify)
+  const { apiHostFrom, ...oauth } = salesforce.oauth
+  assert.equal(apiHostFrom, 'instance_url')
+  assert.deepEqual(methodsForAnyTenant({ ...salesforce, oauth }), ['oauth2'])
+  const [method] = zendesk.authMethods
+  const members = method?.members?.map(({ host, ...member }) =>
+    host === undefined ? member : { ...member, secret: false },
+  )
+  const unbound = { kind: 'api_key' as const, ...method, check: undefined, members }
+  assert.deepEqual(methodsForAnyTenant({ ...zendesk, authMethods: [unbound] }), ['api_key'])
+  assert.throws(() => {
+    assertTenantsAreNamed(shopify.apiHosts, [unbound])
+  }, /would cover hosts of other organizations/)
+})
+
+/** Ways in which a credential could reach every host of a wildcard. */
+function methodsForAnyTenant(preset: Preset): string[] {
+  const { apiHosts, oauth } = preset
+  if (!apiHosts.some(isWildcard)) return []
+  const isBound = (method: AuthMethod) => hostMember(method) ?? method.signs ?? isForExactHosts(method)
+  const forms = formsOf(preset).filter((method) => isBound(method) === false)
+  return [...(oauth && oauth.apiHostFrom === undefined ? ['oauth2'] : []), ...forms.map(({ name }) => name)]
 }
 
 /** Its methods that people enter credentials for, checked as if an admin had given them. */

@@ -48,9 +48,11 @@ import { resend } from './resend.ts'
 import { salesforce } from './salesforce.ts'
 import { sendgrid } from './sendgrid.ts'
 import { sentry } from './sentry.ts'
+import { shopify } from './shopify.ts'
 import { slack } from './slack.ts'
 import { spotify } from './spotify.ts'
 import { stripe } from './stripe.ts'
+import { supabase } from './supabase.ts'
 import { tavily } from './tavily.ts'
 import { telegram } from './telegram.ts'
 import { trello } from './trello.ts'
@@ -109,9 +111,11 @@ export const presets: readonly Preset[] = [
   salesforce,
   sendgrid,
   sentry,
+  shopify,
   slack,
   spotify,
   stripe,
+  supabase,
   tavily,
   telegram,
   trello,

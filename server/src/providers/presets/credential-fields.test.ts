@@ -58,7 +58,7 @@ test('presets with credential fields have valid names and batch paths', () => {
   const named = presets.filter(({ credentialFields }) => credentialFields)
   assert.deepEqual(
     named.map(({ id }) => id),
-    ['github', 'linear', 'salesforce'],
+    ['github', 'linear', 'salesforce', 'shopify'],
   )
   for (const { credentialFields = [], batchPaths = [] } of named) {
     for (const field of credentialFields) assert.match(field, /^=?[A-Za-z_]\w*$/)

@@ -88,6 +88,19 @@ const fields: Record<string, { refused: string[]; allowed: string[] }> = {
       'mutation { issueShare(id: "1") { success } }',
     ],
   },
+  shopify: {
+    refused: [
+      'mutation { webhookSubscriptionCreate(topic: ORDERS_CREATE, webhookSubscription: {}) { userErrors { message } } }',
+      'mutation { storefrontAccessTokenCreate(input: {title: "t"}) { storefrontAccessToken { accessToken } } }',
+      '{ shop { storefrontAccessTokens(first: 1) { nodes { accessToken } } } }',
+      'mutation { bulkOperationRunQuery(query: "{ shop { id } }") { bulkOperation { id } } }',
+      'mutation { customerGenerateAccountActivationUrl(customerId: "1") { accountActivationUrl } }',
+    ],
+    allowed: [
+      '{ products(first: 5) { nodes { title } } webhookSubscriptions(first: 5) { nodes { id } } }',
+      'mutation { productUpdate(product: {id: "1", title: "webhook"}) { product { id } } }',
+    ],
+  },
 }
 
 for (const [id, { refused, allowed }] of Object.entries(fields)) {

@@ -1,0 +1,69 @@
+import { writes } from './preset.ts'
+import type { Preset } from './preset.ts'
+
+const host = '*.myshopify.com'
+
+/** Tokens, deliveries to other servers, scripts in the shop that outlive the grant, and ways in for customers. */
+const credentialFields = [
+  'delegateAccessTokenCreate storefrontAccessTokenCreate storefrontAccessTokens flowGenerateSignature',
+  'webhookSubscriptionCreate webhookSubscriptionUpdate pubSubWebhookSubscriptionCreate',
+  'pubSubWebhookSubscriptionUpdate eventBridgeWebhookSubscriptionCreate eventBridgeWebhookSubscriptionUpdate',
+  'serverPixelCreate eventBridgeServerPixelUpdate pubSubServerPixelUpdate webPixelCreate webPixelUpdate',
+  'scriptTagCreate scriptTagUpdate carrierServiceCreate carrierServiceUpdate fulfillmentServiceCreate',
+  'fulfillmentServiceUpdate mobilePlatformApplicationCreate mobilePlatformApplicationUpdate',
+  'customerGenerateAccountActivationUrl customerSendAccountInviteEmail customerPaymentMethodGetUpdateUrl',
+  // They run an operation that is in a string.
+  'bulkOperationRunMutation bulkOperationRunQuery',
+  // One that is named by its hash could not be checked.
+  'persistedQuery',
+].flatMap((line) => line.split(' '))
+
+export const shopify: Preset = {
+  id: 'shopify',
+  name: 'Shopify',
+  authMethods: [
+    {
+      kind: 'api_key',
+      label: 'Admin API access token',
+      help: 'The Admin API access token (shpat_…) of an app that is installed in the shop, with no more scopes than are needed. The shop is the first part of its myshopify.com address.',
+      members: [
+        { name: 'shop', label: 'Shop', host: '{shop}.myshopify.com' },
+        { name: 'api_key', label: 'Admin API access token' },
+      ],
+      inject: [{ in: 'header', name: 'x-shopify-access-token', template: '{api_key}' }],
+      check: {
+        url: 'https://{shop}.myshopify.com/admin/api/2026-10/shop.json?fields=id,name,myshopify_domain',
+        account: { id: 'shop.id', labels: ['shop.name', 'shop.myshopify_domain'] },
+      },
+    },
+  ],
+  apiHosts: [host],
+  batchPaths: [{ host, path: '/admin/api/*/graphql' }],
+  credentialPaths: [
+    { host, path: '/admin/oauth', methods: writes },
+    { host, path: '/admin/oauth/authorize' },
+    { host, path: '/admin/api/*/storefront_access_tokens' },
+    { host, path: '/admin/api/*/webhooks', methods: writes },
+    { host, path: '/admin/api/*/script_tags', methods: writes },
+    { host, path: '/admin/api/*/carrier_services', methods: writes },
+    { host, path: '/admin/api/*/fulfillment_services', methods: writes },
+    { host, path: '/admin/api/*/mobile_platform_applications', methods: writes },
+    { host, path: '/admin/api/*/customers/*/account_activation_url' },
+    { host, path: '/admin/api/*/customers/*/send_invite' },
+    // Without a version it is the oldest one.
+    { host, path: '/admin/storefront_access_tokens' },
+    { host, path: '/admin/webhooks', methods: writes },
+    { host, path: '/admin/script_tags', methods: writes },
+    { host, path: '/admin/carrier_services', methods: writes },
+    { host, path: '/admin/fulfillment_services', methods: writes },
+    { host, path: '/admin/customers/*/account_activation_url' },
+    { host, path: '/admin/customers/*/send_invite' },
+  ],
+  credentialFields,
+  bodyChecks: ['graphql'],
+  docs: [
+    'https://shopify.dev/docs/apps/build/authentication-authorization/legacy/admin-custom-apps',
+    'https://shopify.dev/docs/api/admin-rest/latest/resources/shop',
+    'https://shopify.dev/docs/api/admin-graphql/latest',
+  ],
+}
