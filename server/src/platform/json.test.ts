@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { repetitions } from '../../testkit/repetitions.ts'
-import { isJsonText } from './json.ts'
+import { isJsonText, parseUnambiguousJson } from './json.ts'
 import { blockBytes } from './scan.ts'
 
 function parses(text: string): boolean {
@@ -172,4 +172,38 @@ test('it agrees with JSON.parse after any bytes were changed, inserted or remove
     }),
     { numRuns: repetitions(5000) },
   )
+})
+
+test('unambiguous JSON is parsed, and what parsers read differently is not', () => {
+  for (const text of [
+    ...['1', '"a:b"', '[]', '{"a":{"b":1},"c":[{"b":2}]}', '{"a":"\\":{\\"","b":"\\\\"}', '{"a":1,"A":2}'],
+    ...['{"__proto__":{"a":1}}', ' {"a" : "\\u0022:" } '],
+  ]) {
+    assert.deepEqual(parseUnambiguousJson(text), JSON.parse(text), text)
+  }
+  const deep = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  assert.ok(parseUnambiguousJson(deep(500)))
+  for (const text of [
+    ...['{"a":1,"a":1}', '[{"b":{"a":1,"a":2}}]', '{"a":1,"\\u0061":2}', '{"__proto__":1,"__proto__":2}'],
+    ...['', '{', '"a', '"\\', '{"a":1}{}', '{"a":1} // a', '{/**/"a":1}', '{"a":1,}', "{'a':1}", '{a:1}', '[NaN]'],
+    ...['\ufeff{}', '{"a\u0000":1}', '\u0000', '{"a":1}\u0000', deep(501), '['.repeat(1_000_000)],
+    ...[`[${'1,'.repeat(50_000)}1]`, `{"a":1${',"a":1'.repeat(40_000)}}`],
+  ]) {
+    assert.throws(() => parseUnambiguousJson(text), SyntaxError, text.slice(0, 50))
+  }
+})
+
+test('no JSON of 1 MiB takes long to be parsed unambiguously', () => {
+  const pumps = ['[', '{', '"', '\\', '"\\', ',', ':', '[],', '{},', '1,', '"a":1,', '{"a":']
+  for (const pump of pumps) {
+    for (const start of ['', '[', '{', '"']) {
+      const before = process.cpuUsage()
+      assert.throws(() => parseUnambiguousJson(start + pump.repeat(1_048_576 / pump.length)), SyntaxError)
+      assert.ok(process.cpuUsage(before).user < 500_000, start + pump)
+    }
+  }
+  const names = Array.from({ length: 49_000 }, (_, at) => `"${at.toString(36)}":1`)
+  const before = process.cpuUsage()
+  parseUnambiguousJson(`{${names.join()}}`)
+  assert.ok(process.cpuUsage(before).user < 500_000)
 })
