@@ -94,11 +94,10 @@ test('no literal of the product is slow', () => {
 
 /** For those that are built in a function: what has to be called. */
 const builders = {
-  parameterNames: async () => import('./proxy/parameters.ts'),
   credentialFields: async () => {
-    const { namesCredentialField } = await import('./providers/presets/credential-fields.ts')
+    const { textNamesCredentialField } = await import('./providers/presets/credential-fields.ts')
     const { presets } = await import('./providers/presets/catalogue.ts')
-    for (const { credentialFields } of presets) namesCredentialField(credentialFields ?? [], '')
+    for (const { credentialFields } of presets) textNamesCredentialField(credentialFields ?? [], '')
   },
   unknownRoutes: async () => {
     const { answerUnknownRoutes } = await import('./platform/http/unknown-routes.ts')

@@ -3,14 +3,14 @@
  * `Action` in the query and in a form, `X-Amz-Target`, and the path of RPC v2. All that are found count.
  */
 import { ServiceError } from '../platform/errors.ts'
-import { isAwsCredentialCall, isRpcService } from '../providers/aws/credential-operations.ts'
+import { canSetPolicy, isAwsCredentialCall, isRpcService } from '../providers/aws/credential-operations.ts'
 import { contentHeader, unsignedChunks } from '../providers/aws/sign-request.ts'
 import { chooseScope, scopesAt } from '../providers/aws/signing-scopes.ts'
 import type { SigningEntry } from '../providers/aws/signing-scopes.ts'
 import type { PathReading } from '../providers/presets/path-readings.ts'
 import { withoutEscapes, withoutPercents } from '../providers/presets/undo-escapes.ts'
 import type { CallHead } from './body-checks.ts'
-import { isCompressed } from './method-overrides.ts'
+import { isCompressed } from './media-type.ts'
 import type { JudgedCall } from './policy.ts'
 import type { HeaderList } from './upstream.ts'
 
@@ -135,12 +135,27 @@ function operationInJson(text: string): string[] {
   )
 }
 
+/** Whether the body can say what the call does, so that it has to be read. With a target, only a policy in it matters. */
+export function hasOperationInBody(entries: readonly SigningEntry[], { destination, headers }: CallHead): boolean {
+  const { host, hostname } = destination.url
+  const services = [serviceIn(hostname), ...scopesAt(entries, host).map(({ service }) => service)]
+  if (!services.some(isRpcService)) return false
+  const targets = targetsIn(headers)
+  return targets.length === 0 || !jsonType.test(typeIn(headers)) || targets.some(canSetPolicy)
+}
+
+const jsonType = /^\s*application\/(?:x-amz-json-1\.[01]|json)\s*(?:;|$)/i
+
+function typeIn(headers: HeaderList): string {
+  return headers.find(([name]) => name === 'content-type')?.[1] ?? ''
+}
+
 /** What a call of an RPC service has in its body. */
 function bodyOf({ headers, body }: JudgedCall): { isOpaque: boolean; isJson: boolean; text: string } {
   if (!body || body.length === 0) return { isOpaque: false, isJson: false, text: '' }
-  const type = headers.find(([name]) => name === 'content-type')?.[1] ?? ''
+  const type = typeIn(headers)
   const isForm = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)
-  const isJson = /^\s*application\/(?:x-amz-json-1\.[01]|json)\s*(?:;|$)/i.test(type)
+  const isJson = jsonType.test(type)
   const isCbor = /^\s*application\/cbor\s*(?:;|$)/i.test(type)
   const isReadable = isForm || isJson || isCbor
   const charset = /charset\s*=\s*["']?([^"';\s]*)/i.exec(type)?.[1] ?? 'utf-8'

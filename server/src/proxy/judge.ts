@@ -15,10 +15,8 @@ import { bodyChecksFor, maxInspectedBytes, mustBeInspected } from './body-checks
 import type { CallHead } from './body-checks.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
 import { judgeUrl, recordedParts, shortened } from './destination.ts'
-import { searchLongBody } from './method-overrides.ts'
 import { outgoing } from './outgoing.ts'
-import { sliceLength } from './parameters.ts'
-import { assertMayCall } from './policy.ts'
+import { assertHeadMayCall, assertMayCall } from './policy.ts'
 import type { Upload } from './upload.ts'
 import type { Route } from './upstream.ts'
 
@@ -68,7 +66,6 @@ export async function judge(
   }
   const head = { destination, method, headers, aws: input.aws }
   const { body, upload } = input.upload ? await readUpload(input.upload, head, standing.grant, route) : { body: given }
-  if (body && body.length > sliceLength) await searchLongBody(headers, body, grant.allowedMethods !== null)
   assertMayCall(grant, route.rules, { ...head, body })
   // The caller's timeout replaces both our limits: for the whole call and for its first byte.
   const defaultMs = input.stream ? noTimeoutMs : needs.config.proxyCallSeconds * 1000
@@ -104,7 +101,7 @@ async function readUpload(
   grant: Grant,
   { rules, maxBodyBytes }: Route,
 ): Promise<Pick<Call, 'body' | 'upload'>> {
-  assertMayCall(grant, rules, { ...head, body: undefined })
+  assertHeadMayCall(grant, rules, head)
   if (maxBodyBytes !== undefined) return { body: await upload.whole(maxBodyBytes) }
   const isKnownFirst =
     upload.length === 0 || mustBeInspected(bodyChecksFor(head, grant, rules)) || mustBeHashed(rules?.signs, head)

@@ -1,41 +1,52 @@
 /**
  * Finds parameters that change what a call means: method overrides, and credentials beside ours. Frameworks normalize
- * names in different ways, so all spellings are searched for. The text is searched for these names only and never
- * parsed as a whole, which would take too long.
+ * names in different ways, so a name counts if any of them would read it as one of these.
  */
 import { ServiceError } from '../platform/errors.ts'
-import { endOfMemberName, endOfPairName, isPartName, longestSpelling, searchFor } from './parameter-names.ts'
-import { nextSlice } from '../platform/event-loop/time-slices.ts'
-import type { FoundName } from './parameter-names.ts'
-import type { HeaderList } from './upstream.ts'
+import { looksLikeJson, membersIn, parseJson, readParts, readText, UnreadableBody } from './body-content.ts'
+import type { GivenBody } from './body-content.ts'
+import type { BodyKind } from './media-type.ts'
+import type { JudgedCall } from './policy.ts'
 
-export interface FoundParameters {
-  /** Method overrides, in upper case. */
-  methods: string[]
-  /** Name of the first parameter that is for a credential. */
-  credential: string | undefined
-}
-
-const overrideNames = [
-  '_method',
-  '_httpmethod',
-  '_http_method',
-  '_verb',
+const overrides: ReadonlySet<string> = new Set([
+  ...['_method', '_httpmethod', '_http_method', '_verb', 'x_http_method', 'x_http_method_override'],
+  'x_method_override',
   // Of Google's APIs.
   '$httpmethod',
-  'x_http_method',
-  'x_http_method_override',
-  'x_method_override',
-]
+])
 /**
  * From RFC 6750 §2.2 and §2.3, and other common names. Google's APIs take any header, such as Authorization or Range,
  * from `$httpHeaders`.
  */
-const credentialNames = ['access_token', 'oauth_token', 'bearer_token', '$httpheaders']
-const overrides: ReadonlySet<string> = new Set(overrideNames)
-const credentials: ReadonlySet<string> = new Set(credentialNames)
+const credentials: ReadonlySet<string> = new Set(['access_token', 'oauth_token', 'bearer_token', '$httpheaders'])
 
-export function overridesIn(headers: HeaderList): string[] {
+/**
+ * Every method that an upstream could read a call as: its own, and those in method overrides. `kind`: how its body is
+ * read. `isLimited`: the grant limits methods. Throws if the caller sends a credential of its own in a parameter.
+ */
+export function possibleMethods(call: JudgedCall, kind: BodyKind, isLimited: boolean): string[] {
+  const { method, headers, destination, body } = call
+  const methods = [method, ...overridesIn(headers), ...inPairs(destination.url.search.slice(1), 'url')]
+  if (kind === undefined || !body || body.length === 0) return methods
+  // A server may ignore encoding and charset, and read the bytes as they are.
+  if (kind === 'form' || kind === 'unknown') methods.push(...inPairs(body.toString('latin1'), 'body'))
+  try {
+    methods.push(...inside(call, kind))
+  } catch (error) {
+    if (!(error instanceof UnreadableBody)) throw error
+    if (isLimited) throw cannotBeLimited(error)
+  }
+  return methods
+}
+
+function cannotBeLimited({ field, message }: UnreadableBody): ServiceError {
+  return new ServiceError('method_not_allowed', {
+    field,
+    message: `The grant limits methods, and this body can't be checked for a method override: ${message}.`,
+  })
+}
+
+export function overridesIn(headers: Iterable<readonly [name: string, value: string]>): string[] {
   const methods: string[] = []
   for (const [name, value] of headers) {
     // CGI does not distinguish hyphens and underscores.
@@ -44,150 +55,115 @@ export function overridesIn(headers: HeaderList): string[] {
   return methods
 }
 
-/** Every spelling contains one of these, so text without them needs no slower search. */
-const hint = /method|verb|token|headers|%(?:2e|4[1-9a-f]|5[0-9abf]|6[1-9a-f]|7[0-9a])|[\\%]u00/i
-
-export function findInQuery(search: string): FoundParameters {
-  return collectAll(parametersIn(search.slice(1), readersOf.form), 'url')
-}
-
-/** How the body is parsed: as pairs, as parts, or as members of an object. */
-export type BodyKind = 'form' | 'multipart' | 'json' | 'unknown'
-
-/** A longer body is searched in slices, ahead of the decision. A slice takes two milliseconds at worst. */
-export const sliceLength = 16_384
-
-const searchedAhead = new WeakMap<Buffer, { kind: BodyKind; result: () => FoundParameters }>()
-
-export function findInBody(body: Buffer, kind: BodyKind): FoundParameters {
-  const known = searchedAhead.get(body)
-  if (known?.kind === kind) return known.result()
-  return collectAll(parametersInBody(body, kind), 'body')
-}
-
-/** The same in slices between other work. `findInBody` then returns, or throws, what was found. */
-export async function searchAhead(body: Buffer, kind: BodyKind): Promise<void> {
-  const collected = collect('body')
-  let result = () => collected.found
-  try {
-    for (const parameter of parametersInBody(body, kind)) {
-      if (parameter) collected.add(parameter)
-      else await nextSlice()
-    }
-  } catch (error) {
-    result = () => {
-      throw error
-    }
+function inside(body: GivenBody, kind: BodyKind): string[] {
+  const text = readText(body)
+  if (kind === 'multipart') {
+    return methodsOf(readParts(text, body.headers).map(({ name = '', content }) => [name, content.trim()]))
   }
-  searchedAhead.set(body, { kind, result })
-}
-
-function* parametersInBody(body: Buffer, kind: BodyKind): Generator<Parameter | undefined> {
-  const text = body.toString('latin1')
-  yield* parametersIn(text, readersOf[kind])
-  // In UTF-16, ASCII has zeros in between. Elsewhere a zero may end a name.
-  if (text.includes('\u0000')) yield* parametersIn(text.replaceAll('\u0000', ''), readersOf[kind])
-}
-
-/** No genuine call has more. */
-const maxParameters = 100
-
-type Parameter = [name: string, value: string]
-
-function collectAll(parameters: Iterable<Parameter | undefined>, field: string): FoundParameters {
-  const collected = collect(field)
-  for (const parameter of parameters) if (parameter) collected.add(parameter)
-  return collected.found
-}
-
-function collect(field: string): { found: FoundParameters; add: (parameter: Parameter) => void } {
-  const found: FoundParameters = { methods: [], credential: undefined }
-  let named = 0
-  return {
-    found,
-    add: ([name, value]) => {
-      if (++named > maxParameters) {
-        throw new ServiceError('invalid_field', {
-          field,
-          message: `"${field}" overrides the method too many times.`,
-        })
-      }
-      if (overrides.has(name)) found.methods.push(...methodsIn(value))
-      else if (credentials.has(name)) found.credential ??= name
-    },
+  if (kind === 'json' || (kind === 'unknown' && looksLikeJson(text))) return methodsOf(membersIn(parseJson(text)))
+  if (kind === 'unknown' && text.startsWith('--')) {
+    throw new UnreadableBody('it looks like a multipart body. Name its type in Content-Type', 'headers.content-type')
   }
+  return []
 }
+
+/** No genuine call has more: frameworks take a few thousand parameters. */
+const maxOverrides = 100
+const maxPairs = 50_000
+const maxNames = 10_000
+
+function methodsOf(members: readonly (readonly [name: string, value: unknown])[], field = 'body'): string[] {
+  const methods = members
+    .filter(([name, value]) => value !== null && possibleNames(name).some((one) => overrides.has(one)))
+    .flatMap(([, value]) => methodsIn(String(value)))
+  if (methods.length <= maxOverrides) return methods
+  throw tooMany(field)
+}
+
+function tooMany(field: string): ServiceError {
+  return new ServiceError('invalid_field', { field, message: `"${field}" has too many parameters.` })
+}
+
+const longestList = 200
 
 /** An invalid method is returned as it is: no grant lists it, so it is refused. */
 function methodsIn(value: string): string[] {
-  return value.split(',').map((one) => one.trim().toUpperCase())
+  return value.length > longestList ? [''] : value.split(',').map((one) => one.trim().toUpperCase())
 }
 
-const anyName = searchFor([...overrideNames, ...credentialNames])
+/** Every spelling contains one of these, so text without them needs no slower search. */
+const hint = /method|verb|token|headers|%(?:2e|4[1-9a-f]|5[0-9abf]|6[1-9a-f]|7[0-9a])|%u00/i
 
-/** Returns the parameter if the name is at a place where a parser would read one. */
-type Reader = (text: string, found: FoundName) => Parameter | undefined
-
-/** Yields undefined at the end of each slice. */
-function* parametersIn(text: string, readers: readonly Reader[]): Generator<Parameter | undefined> {
-  for (let from = 0; from < text.length;) {
-    let to = from + sliceLength
-    if (hint.test(text.slice(from, to + longestSpelling))) {
-      for (const found of anyName(text, from, to)) {
-        to = Math.max(to, found.to)
-        for (const read of readers) {
-          const parameter = read(text, found)
-          if (parameter) yield parameter
-        }
-      }
+/** Method overrides in a query or a form. Throws if one of its names is for a credential. */
+export function inPairs(text: string, field: string): string[] {
+  if (!hint.test(text)) return []
+  const found: (readonly [string, string])[] = []
+  let pairs = 0
+  // In UTF-16, ASCII has zeros in between. Elsewhere a zero may end a name.
+  for (const each of text.includes('\u0000') ? [text, text.replaceAll('\u0000', '')] : [text]) {
+    for (const [written, value] of pairsIn(each)) {
+      if (++pairs > maxPairs || found.length === maxNames) throw tooMany(field)
+      if (!hint.test(written)) continue
+      const name = unescaped(written)
+      const credential = possibleNames(name).find((one) => credentials.has(one))
+      if (credential !== undefined) throw ownCredential(field, credential)
+      found.push([name, value.length > longestList ? value : unescaped(value)])
     }
-    yield undefined
-    from = to
+  }
+  return methodsOf(found, field)
+}
+
+/** No name is longer, however it is spelled. */
+const longestName = 1000
+const [ampersand, semicolon] = [0x26, 0x3b]
+
+/** As they are written, without leading blanks. Some servers separate pairs by semicolons too. */
+export function* pairsIn(text: string): Generator<[name: string, value: string]> {
+  for (let from = 0, at = 0; at <= text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code !== ampersand && code !== semicolon && at < text.length) continue
+    const start = from === at ? at : afterBlanks(text, from)
+    if (start < at) {
+      const equals = text.slice(start, at).indexOf('=')
+      const end = equals === -1 ? at : start + equals
+      yield [text.slice(start, Math.min(end, start + longestName)), text.slice(end + 1, at)]
+    }
+    from = at + 1
   }
 }
 
-const readPair: Reader = (text, found) => {
-  const end = endOfPairName(text, found)
-  if (end === undefined) return undefined
-  const [, value = ''] = /^[^=&;]{0,200}(?:=([^&;]{0,200})(?=[&;]|$))?/.exec(after(text, end)) ?? []
-  return [nameOf(found), unescaped(value)]
+const blank = /[\s+]/
+const blankEscape = /^%(?:20|0[9a-d]|a0)$/i
+
+function afterBlanks(text: string, from: number): number {
+  for (let at = from; ;) {
+    const character = text.charAt(at)
+    if (blank.test(character)) at++
+    else if (character === '%' && blankEscape.test(text.slice(at, at + 3))) at += 3
+    else return at
+  }
 }
 
-/** The value of a part follows a blank line. */
-const readPart: Reader = (text, found) => {
-  if (!isPartName(text, found) || !overrides.has(nameOf(found))) return undefined
-  const [, value = ''] = /\r?\n\r?\n([^\r\n]*)/.exec(after(text, found.to)) ?? []
-  return [nameOf(found), value]
+/** PHP turns spaces, dots and an open bracket into an underscore and cuts a name at a NUL. Many read `name[]` as `name`. */
+function possibleNames(name: string): string[] {
+  const [whole = ''] = name.trim().split('\u0000')
+  const bracket = whole.indexOf('[', 1)
+  const names = bracket === -1 ? [whole] : [whole, whole.slice(0, bracket)]
+  return names.map((one) =>
+    one
+      .trim()
+      .replaceAll(/[\s.[+-]/g, '_')
+      .toLowerCase(),
+  )
 }
 
-/** At any depth: it is not known which one a framework reads. */
-const readMember: Reader = (text, found) => {
-  const end = endOfMemberName(text, found)
-  if (end === undefined || !overrides.has(nameOf(found))) return undefined
-  const [, value = ''] = /^\s*:\s*"([^"]{0,200})"/.exec(after(text, end)) ?? []
-  return [nameOf(found), unescaped(value)]
-}
-
-const readersOf: Record<BodyKind, readonly Reader[]> = {
-  form: [readPair],
-  multipart: [readPart],
-  json: [readMember],
-  unknown: [readPair, readPart, readMember],
-}
-
-/** Long enough for any value. */
-function after(text: string, at: number): string {
-  return text.slice(at, at + 2000)
-}
-
-function nameOf({ written }: FoundName): string {
-  return unescaped(written)
-    .replaceAll(/[\s.[-]/g, '_')
-    .toLowerCase()
-}
-
+/** Also the escapes of ASP: `%u005f`. */
 function unescaped(text: string): string {
   return text
     .replaceAll('+', ' ')
-    .replace(/(?:[\\%]u00|%)([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+    .replace(/%(?:u00)?([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+}
+
+export function ownCredential(field: string, name: string): ServiceError {
+  return new ServiceError('invalid_field', { field, message: `The service adds the credential. Omit "${name}".` })
 }

@@ -286,9 +286,17 @@ test('a query with a credential type is refused, whatever the grant allows', () 
     headers,
     body: JSON.stringify({ apiName, fields: {} }),
   })
+  const searchFor = (name: string) => ({ ...create(''), body: JSON.stringify({ q: 'a', sobjects: [{ name }] }) })
   refuses(`${org}/ui-api/records`, 'credential_endpoint', create('PermissionSetAssignment'), 'body')
   refuses(`${org}/ui-api/records`, 'credential_endpoint', create('User'), 'body')
-  refuses(`${org}/ui-api/records`, 'credential_endpoint', create('Account', [['content-encoding', 'gzip']]), 'body')
+  refuses(
+    `${org}/ui-api/records`,
+    'credential_endpoint',
+    create('Account', [['content-encoding', 'gzip']]),
+    'headers.content-encoding',
+  )
+  refuses(`${org}/parameterizedSearch`, 'credential_endpoint', searchFor('OauthToken'), 'body')
+  allows(`${org}/parameterizedSearch`, searchFor('Account'))
   allows(`${org}/ui-api/records`, create('Account'))
   // Unlike a batch, a query is one call, for which limits can be kept.
   const limited = { ...told, grant: { ...told.grant, allowedMethods: ['GET'] } }

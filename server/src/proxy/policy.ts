@@ -11,16 +11,21 @@ import { matchesHost } from '../providers/api-hosts.ts'
 import type { AuthMethod } from '../providers/auth-method.ts'
 import { matchesRule } from '../providers/presets/api-path.ts'
 import { readingsOf } from '../providers/presets/path-readings.ts'
+import type { PathReading } from '../providers/presets/path-readings.ts'
 import { presetRulesAt } from '../providers/presets/preset-rules.ts'
 import type { PresetRules } from '../providers/presets/preset-rules.ts'
 import { assertAwsCall } from './aws-call.ts'
-import { namesCredentials, reachesCredentials } from './batch.ts'
-import { presetChecks } from './body-checks.ts'
+import { reachesCredentials } from './batch.ts'
+import { assertInspectable, checksAt } from './body-checks.ts'
+import type { BodyChecks, CallHead } from './body-checks.ts'
+import { UnreadableBody } from './body-content.ts'
 import type { Call } from './call.ts'
 import { isCredentialEndpoint } from './credential-endpoints.ts'
 import { invalidUrl } from './destination.ts'
 import type { Destination } from './destination.ts'
-import { possibleMethods } from './method-overrides.ts'
+import { namesInGraphql } from './graphql-operations.ts'
+import { possibleMethods } from './parameters.ts'
+import { isCredentialOperation, namesCredentialType } from './record-types.ts'
 import type { HeaderList } from './upstream.ts'
 
 /** Rules of the grant's provider and connection. */
@@ -36,12 +41,38 @@ export type JudgedCall = Pick<Call, 'destination' | 'method' | 'headers' | 'body
 
 /** `rules` is undefined in the sandbox, which has no provider. */
 export function assertMayCall(grant: Grant, rules: ProviderRules | undefined, call: JudgedCall): void {
-  assertMayReach(grant, rules, call.destination)
-  const methods = possibleMethods(call, grant.allowedMethods !== null)
-  const batch = rules && assertNoCredentials(rules, call, methods)
-  assertGrantCovers(grant, { host: call.destination.host, methods, path: call.destination.path })
+  assertAllowed(grant, rules, call, { hasBody: true })
+}
+
+/** As far as it can be told before the body has arrived. */
+export function assertHeadMayCall(grant: Grant, rules: ProviderRules | undefined, head: CallHead): void {
+  assertAllowed(grant, rules, { ...head, body: undefined }, { hasBody: false })
+}
+
+function assertAllowed(
+  grant: Grant,
+  rules: ProviderRules | undefined,
+  call: JudgedCall,
+  { hasBody }: { hasBody: boolean },
+): void {
+  const { destination } = call
+  assertMayReach(grant, rules, destination)
+  const readings = readingsOf(destination.path)
+  const preset = rules && presetRulesAt(destination.url.hostname, rules.preset)
+  const checks = checksAt(call, grant, rules, { preset, readings })
+  assertInspectable(call.body, checks)
+  const methods = possibleMethods(call, checks.parameters, grant.allowedMethods !== null)
+  if (rules && preset) assertNoCredentials({ rules, preset, readings, methods, checks, hasBody }, call)
+  assertGrantCovers(grant, { host: destination.host, methods, path: destination.path })
   assertStaysInPath(grant, call.headers)
-  if (batch) assertBatchMayGo(grant, batch, call, methods)
+  if (preset) assertCallsMayGo(grant, { preset, readings, methods, checks }, call)
+}
+
+interface Judged {
+  preset: PresetRules
+  readings: readonly PathReading[]
+  methods: readonly string[]
+  checks: BodyChecks
 }
 
 /** A token is sent only to hosts that the user approved, the provider lists now, and the account is at. */
@@ -67,41 +98,44 @@ function notSigned(): ServiceError {
   return new ServiceError('invalid_field', { field: 'aws', message })
 }
 
-/** Returns the preset's rules if the path is a batch endpoint. */
-function assertNoCredentials(rules: ProviderRules, call: JudgedCall, methods: readonly string[]) {
-  const { destination } = call
-  const { hostname } = destination.url
-  const readings = readingsOf(destination.path)
-  const preset = presetRulesAt(hostname, rules.preset)
+function assertNoCredentials(judged: Judged & { rules: ProviderRules; hasBody: boolean }, call: JudgedCall): void {
+  const { rules, preset, readings, methods, checks, hasBody } = judged
+  const { hostname } = call.destination.url
   const isRefused =
     isCredentialEndpoint(rules.metadata, { hostname, readings }) ||
     preset.credentials.some((rule) => matchesRule(rule, readings, methods))
   if (isRefused) throw new ServiceError('credential_endpoint', { field: 'url' })
-  if (rules.signs) assertAwsCall(rules.signs, call, readings, methods)
-  else if (call.aws) throw notSigned()
-  const { isQuery, isBatch } = presetChecks(preset, readings, methods)
-  if (isQuery && namesCredentials(preset, call)) throw isAboutCredentials(call.body ? 'body' : 'url')
-  return isBatch ? preset : undefined
+  if (rules.signs) {
+    if (hasBody || !checks.isFormAction) assertAwsCall(rules.signs, call, readings, methods)
+  } else if (call.aws) throw notSigned()
+  if (checks.isQuery) assertNot(call, () => namesCredentialType(preset, call, methods))
 }
 
-function assertBatchMayGo(grant: Grant, preset: PresetRules, call: JudgedCall, methods: readonly string[]): void {
-  if (grant.allowedMethods !== null || grant.allowedPaths !== null) {
+/** A batch, or a GraphQL document: its path doesn't say what it does. */
+function assertCallsMayGo(grant: Grant, { preset, readings, methods, checks }: Judged, call: JudgedCall): void {
+  const isLimited = grant.allowedMethods !== null || grant.allowedPaths !== null
+  if (isLimited && preset.batches.some((rule) => matchesRule(rule, readings, undefined))) {
     throw new ServiceError('path_not_allowed', {
       field: 'url',
       message: 'Calls to this path can contain other calls, for which the limits of the grant could not be enforced.',
     })
   }
-  if (reachesCredentials(preset, call, methods)) throw isAboutCredentials('body')
+  if (checks.isGraphql) assertNot(call, () => isCredentialOperation(preset, namesInGraphql(call)))
+  // What names records has been checked for them, and lists no calls.
+  if (checks.isBatch && !checks.isQuery) assertNot(call, () => reachesCredentials(preset, call, methods))
 }
 
-function isAboutCredentials(field: 'url' | 'body'): ServiceError {
-  return new ServiceError('credential_endpoint', {
-    field,
-    message:
-      field === 'body'
-        ? 'The body contains, or could contain, a call that handles credentials or creates access that outlives the grant.'
-        : 'The query names a record type that holds credentials or gives access that outlives the grant.',
-  })
+function assertNot({ body }: JudgedCall, isAboutCredentials: () => boolean): void {
+  const refused = (field: string, message: string) => new ServiceError('credential_endpoint', { field, message })
+  try {
+    if (!isAboutCredentials()) return
+  } catch (error) {
+    if (!(error instanceof UnreadableBody)) throw error
+    throw refused(error.field, `What this call does can't be checked: ${error.message}.`)
+  }
+  throw body
+    ? refused('body', 'The body asks for something that handles credentials or creates access that outlives the grant.')
+    : refused('url', 'The query asks for something that handles credentials or gives access that outlives the grant.')
 }
 
 /**

@@ -96,6 +96,11 @@ export function isRpcService(service: string): boolean {
   return rpcServices.has(service)
 }
 
+/** Whether the operation may set an access policy along with other attributes. */
+export function canSetPolicy(operation: string): boolean {
+  return withPolicy.has(operation)
+}
+
 /** `service`: what the call is signed for, or the name that its host begins with. */
 export function isAwsCredentialCall(service: string, call: AwsCall): boolean {
   const { operations, readings, methods } = call
@@ -106,7 +111,7 @@ export function isAwsCredentialCall(service: string, call: AwsCall): boolean {
   if (service === 's3' || service === 's3express') return isLastingOfBucket(call)
   if (rest[service]?.some((rule) => matchesRule(rule, readings, methods))) return true
   return operations.some(
-    (name) => (isLasting(name) && !ordinary.has(name)) || (withPolicy.has(name) && call.setsPolicy()),
+    (name) => (isLasting(name) && !ordinary.has(name)) || (canSetPolicy(name) && call.setsPolicy()),
   )
 }
 

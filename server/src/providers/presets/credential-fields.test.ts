@@ -1,56 +1,42 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { presets } from './catalogue.ts'
-import { namesCredentialField } from './credential-fields.ts'
+import { isCredentialField, isCredentialType, textNamesCredentialField } from './credential-fields.ts'
 
-const fields = ['apiKeyCreate', 'webhookCreate']
-const mutation = 'mutation { apiKeyCreate(input: {label: "x"}) { apiKey { id } } }'
+const fields = ['OauthToken', 'AuthSession', '=User']
 
-function refuses(...requests: string[]): void {
-  for (const request of requests) assert.ok(namesCredentialField(fields, request), request)
-}
-
-function allows(...requests: string[]): void {
-  for (const request of requests) assert.ok(!namesCredentialField(fields, request), request)
-}
-
-test('a request that names a credential field is found in every notation', () => {
-  refuses(
-    mutation,
-    JSON.stringify({ query: mutation }),
-    JSON.stringify([{ query: '{ viewer { id } }' }, { query: mutation }]),
-  )
-  refuses('{"query":"mutation { \\u0061piKeyCreate { id } }"}', '{"query":"mutation {\\napiKeyCreate\\n}"}')
-  refuses('{"query":"mutation {\\tharmless: webhookCreate{id}}"}', `query=${encodeURIComponent(mutation)}`)
-  refuses('query=mutation+%7B+%61piKeyCreate+%7D', 'query=%7B%22q%22%3A%22%5Cu0061piKeyCreate%22%7D')
-  refuses(Buffer.from(mutation, 'utf16le').toString('latin1'), 'x:apiKeyCreate', '#apiKeyCreate')
-})
-
-test('other requests are not', () => {
-  allows('', '{}', '{"query":"{ viewer { id } }"}', 'mutation { apiKeyCreated }', 'mutation { myapiKeyCreate }')
-  refuses('mutation { apikeycreate }', '{"type":"WEBHOOKCREATE"}')
-  allows('mutation { apiKey Create }', 'mutation { apiKeyCreate_2 }')
-  assert.ok(!namesCredentialField([], mutation))
-})
-
-test('a type name that is an ordinary word matches only as a whole value', () => {
-  const types = ['=User']
-  for (const body of [
-    '{"type":"User"}',
-    '{"type": "user"}',
-    '<object>User</object>',
-    '{\\"type\\":\\"User\\"}',
-    "{'a':'User'}",
-  ]) {
-    assert.ok(namesCredentialField(types, body), body)
+test('a name is compared as it is, except for its case', () => {
+  for (const name of ['OauthToken', 'OAUTHTOKEN']) assert.ok(isCredentialField(fields, name), name)
+  for (const name of ['OauthTokens', 'User', 'MyAuthSession', '']) assert.ok(!isCredentialField(fields, name), name)
+  for (const name of ['oauthtoken', 'User', ' user ']) assert.ok(isCredentialType(fields, name), name)
+  for (const name of ['UserRole', 'User is locked out', 'SELECT Id FROM OauthToken', '']) {
+    assert.ok(!isCredentialType(fields, name), name)
   }
-  for (const body of [
-    '{"Subject":"User is locked out"}',
-    'q=SELECT Name FROM User',
-    '{"type":"UserRole"}',
-    '"Name of a User"',
+  assert.ok(!isCredentialField([], 'OauthToken'))
+})
+
+test('in a text, each word is compared', () => {
+  for (const text of [
+    'SELECT Id FROM OauthToken',
+    'FIND {x} RETURNING authsession(Id)',
+    '<object>&#79;auth&#x54;oken</object>',
+    Buffer.from('OauthToken', 'utf16le').toString('latin1'),
+    '#OauthToken',
   ]) {
-    assert.ok(!namesCredentialField(types, body), body)
+    assert.ok(textNamesCredentialField(fields, text), text)
+  }
+  for (const text of ['', 'SELECT Id FROM OauthToken_2', 'myOauthToken', 'Oauth Token', 'O&auth;Token', '&#9999999;']) {
+    assert.ok(!textNamesCredentialField(fields, text), text)
+  }
+  assert.ok(!textNamesCredentialField([], 'OauthToken'))
+})
+
+test('in a text, a type name that is an ordinary word matches only as a whole value', () => {
+  for (const text of ['"User"', "'user'", '<object>User</object>', '<object> User </object>']) {
+    assert.ok(textNamesCredentialField(fields, text), text)
+  }
+  for (const text of ['"User is locked out"', 'SELECT Name FROM User', '"UserRole"', '"Name of a User"']) {
+    assert.ok(!textNamesCredentialField(fields, text), text)
   }
 })
 

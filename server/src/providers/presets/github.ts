@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { persistedQuery, writes } from './preset.ts'
+import { writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 /** A repository can be addressed by name and by number. */
@@ -164,7 +164,6 @@ export const github: Preset = {
     'createMigrationSource',
     'startOrganizationMigration',
     'startRepositoryMigration',
-    persistedQuery,
   ],
   pathElsewhere: '/api/v3',
   bodyChecks: ['method_override', 'graphql'],

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callsIn, lastingAccess } from '../../../testkit/lasting-access.ts'
+import { judgeCall } from '../../../testkit/policies.ts'
 import { matchesRule } from './api-path.ts'
 import { presets } from './catalogue.ts'
-import { namesCredentialField } from './credential-fields.ts'
 import { readingsOf } from './path-readings.ts'
 import { presetRulesAt } from './preset-rules.ts'
 
@@ -63,8 +63,9 @@ test('the rules also apply to self-hosted servers, below their API root too', ()
 })
 
 /** GraphQL: no mutation or field does what the REST rules above refuse. */
-const fields: Record<string, { refused: string[]; allowed: string[] }> = {
+const fields: Record<string, { url: string; refused: string[]; allowed: string[] }> = {
   github: {
+    url: 'https://api.github.com/graphql',
     refused: [
       'mutation { inviteEnterpriseAdmin(input: {email: "a@example.com"}) { clientMutationId } }',
       'mutation { updateTeamsRepository(input: {}) { clientMutationId } }',
@@ -74,6 +75,7 @@ const fields: Record<string, { refused: string[]; allowed: string[] }> = {
     allowed: ['{ viewer { login } }', 'mutation { addComment(input: {body: "see the hub"}) { clientMutationId } }'],
   },
   linear: {
+    url: 'https://api.linear.app/graphql',
     refused: [
       'mutation { webhookCreate(input: {url: "https://evil.example"}) { success } }',
       'mutation { organizationInviteCreate(input: {email: "a@example.com"}) { success } }',
@@ -89,6 +91,7 @@ const fields: Record<string, { refused: string[]; allowed: string[] }> = {
     ],
   },
   shopify: {
+    url: 'https://ada.myshopify.com/admin/api/2026-10/graphql.json',
     refused: [
       'mutation { webhookSubscriptionCreate(topic: ORDERS_CREATE, webhookSubscription: {}) { userErrors { message } } }',
       'mutation { storefrontAccessTokenCreate(input: {title: "t"}) { storefrontAccessToken { accessToken } } }',
@@ -103,14 +106,15 @@ const fields: Record<string, { refused: string[]; allowed: string[] }> = {
   },
 }
 
-for (const [id, { refused, allowed }] of Object.entries(fields)) {
+for (const [id, { url, refused, allowed }] of Object.entries(fields)) {
   test(`${id}: mutations that grant lasting access and persisted queries are refused`, () => {
-    const [{ host } = { host: '' }] = lastingAccess[id] ?? []
-    const { credentialFields } = presetRulesAt(host, null)
-    const byHash = JSON.stringify({ extensions: { persistedQuery: { version: 1, sha256Hash: 'ab' } } })
-    for (const query of refused) assert.ok(namesCredentialField(credentialFields, JSON.stringify({ query })), query)
-    assert.ok(namesCredentialField(credentialFields, byHash))
-    assert.ok(namesCredentialField(credentialFields, `?extensions=${encodeURIComponent(byHash)}`))
-    for (const query of allowed) assert.ok(!namesCredentialField(credentialFields, JSON.stringify({ query })), query)
+    const send = (request: object) => () => {
+      const headers: [string, string][] = [['content-type', 'application/json']]
+      judgeCall(url, { headers, body: JSON.stringify(request) })
+    }
+    const isIt = { code: 'credential_endpoint' }
+    for (const query of refused) assert.throws(send({ query }), isIt, query)
+    for (const query of allowed) assert.doesNotThrow(send({ query }), query)
+    assert.throws(send({ extensions: { persistedQuery: { version: 1, sha256Hash: 'ab' } } }), isIt)
   })
 }

@@ -1,4 +1,3 @@
-import { persistedQuery } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.linear.app'
@@ -65,7 +64,7 @@ export const linear: Preset = {
   apiHosts: [host, 'uploads.linear.app'],
   batchPaths: [{ host, path: '/graphql' }],
   credentialPaths: [{ host, path: '/oauth' }],
-  credentialFields: [...credentialFields, ...integrations.map((name) => `integration${name}`), persistedQuery],
+  credentialFields: [...credentialFields, ...integrations.map((name) => `integration${name}`)],
   bodyChecks: ['graphql'],
   docs: [
     'https://linear.app/developers/oauth-2-0-authentication',

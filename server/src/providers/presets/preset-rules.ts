@@ -7,15 +7,22 @@ import { matchesHost } from '../api-hosts.ts'
 import { compilePath } from './api-path.ts'
 import type { ApiPath, PathRule } from './api-path.ts'
 import { findPreset, presets } from './catalogue.ts'
-import type { Preset } from './preset.ts'
+import { allBodyChecks } from './preset.ts'
+import type { BodyCheck, Preset } from './preset.ts'
 
 export interface PresetRules {
   credentials: readonly PathRule[]
   batches: readonly PathRule[]
+  /** Those of them that are GraphQL. */
+  graphql: readonly PathRule[]
   /** Paths where a request names the types of records, and `credentialFields` apply. */
   queries: readonly PathRule[]
   /** GraphQL fields and record types that give access to credentials. */
   credentialFields: readonly string[]
+  /** A record type that a body names is judged as the path below one of these. */
+  recordPaths: readonly string[]
+  /** All of them if no preset knows the host. */
+  bodyChecks: ReadonlySet<BodyCheck>
 }
 
 /** `host` is without a port: the rules apply on all ports. `presetId` is the provider's preset. */
@@ -28,11 +35,15 @@ const rulesOf = memoizeByText((text): PresetRules => {
   const known = presets.map((preset) => rulesAtItsHosts(preset, host))
   const own = findPreset(presetId)
   const all = own && !isHostOf(own, host) ? [...known, rulesElsewhere(own)] : known
+  const named = presets.filter((preset) => preset === own || isHostOf(preset, host))
   return {
     credentials: all.flatMap(({ credentials }) => credentials),
     batches: all.flatMap(({ batches }) => batches),
+    graphql: all.flatMap(({ graphql }) => graphql),
     queries: all.flatMap(({ queries }) => queries),
     credentialFields: all.flatMap(({ credentialFields }) => credentialFields),
+    recordPaths: all.flatMap(({ recordPaths }) => recordPaths),
+    bodyChecks: new Set(named.length > 0 ? named.flatMap(({ bodyChecks }) => bodyChecks) : allBodyChecks),
   }
 })
 
@@ -40,28 +51,32 @@ function isHostOf({ apiHosts }: Preset, host: string): boolean {
   return apiHosts.some((entry) => matchesHost(entry, host))
 }
 
-function rulesAtItsHosts(preset: Preset, host: string): PresetRules {
-  const atHost = (paths: readonly ApiPath[]) => paths.filter((entry) => matchesHost(entry.host, host)).map(compilePath)
-  const batches = atHost(preset.batchPaths ?? [])
-  return {
-    credentials: atHost(credentialPathsOf(preset)),
-    batches,
-    queries: atHost(preset.queryPaths ?? []),
-    credentialFields: batches.length > 0 ? (preset.credentialFields ?? []) : [],
-  }
+function rulesAtItsHosts(preset: Preset, host: string): RulesOfPreset {
+  return rulesWith(preset, (paths) => paths.filter((entry) => matchesHost(entry.host, host)).map(compilePath))
 }
 
 /** For a self-hosted server: the same paths on any host. */
-function rulesElsewhere(preset: Preset): PresetRules {
-  const { batchPaths = [], queryPaths = [], credentialFields = [], pathElsewhere } = preset
+function rulesElsewhere(preset: Preset): RulesOfPreset {
+  const { pathElsewhere } = preset
   const places = pathElsewhere === undefined ? [''] : ['', pathElsewhere]
-  const anywhere = (paths: readonly ApiPath[]) =>
-    paths.flatMap((entry) => places.map((place) => compilePath({ ...entry, path: `${place}${entry.path}` })))
+  return rulesWith(preset, (paths) =>
+    paths.flatMap((entry) => places.map((place) => compilePath({ ...entry, path: `${place}${entry.path}` }))),
+  )
+}
+
+type RulesOfPreset = Omit<PresetRules, 'bodyChecks'>
+
+function rulesWith(preset: Preset, compile: (paths: readonly ApiPath[]) => PathRule[]): RulesOfPreset {
+  const { batchPaths = [], queryPaths = [], credentialFields = [], recordPath } = preset
+  const batches = compile(batchPaths)
+  const isHere = batches.length > 0
   return {
-    credentials: anywhere(credentialPathsOf(preset)),
-    batches: anywhere(batchPaths),
-    queries: anywhere(queryPaths),
-    credentialFields,
+    credentials: compile(credentialPathsOf(preset)),
+    batches,
+    graphql: compile(batchPaths.filter(({ path }) => path.endsWith('/graphql'))),
+    queries: compile(queryPaths),
+    credentialFields: isHere ? credentialFields : [],
+    recordPaths: isHere && recordPath !== undefined ? [recordPath] : [],
   }
 }
 

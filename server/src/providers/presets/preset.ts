@@ -92,7 +92,8 @@ const PresetAuthMethod = Strict({
  * What a request body can hide, and has to be inspected for: another method (`_method` in a form), other calls, GraphQL
  * operations, or the operation itself (`Action` in a form).
  */
-const BodyCheck = Type.Enum(['method_override', 'batch', 'graphql', 'form_action'])
+export const allBodyChecks = ['method_override', 'batch', 'graphql', 'form_action'] as const
+const BodyCheck = Type.Enum([...allBodyChecks])
 
 /** What is known about a provider in advance. One file per provider, as data. */
 export const PresetSchema = Strict({
@@ -121,10 +122,12 @@ export const PresetSchema = Strict({
   /** Paths where a query or the body names the type of the records to read or write. */
   queryPaths: Type.Optional(ApiPaths),
   /**
-   * Fields and types with the same effect. A call to a batch or query path that names one of them anywhere is never
-   * proxied. `=User` matches only a whole JSON string or XML element.
+   * Fields and types with the same effect: names in a GraphQL document, or strings of JSON that are a type's name. In a
+   * text (SOQL, XML, CSV) each word counts, and `=User` only as a whole string or XML element.
    */
   credentialFields: Type.Optional(Type.Array(Type.String({ pattern: '^=?\\w+$' }), { minItems: 1, uniqueItems: true })),
+  /** Where records of a type are created: a type that a body names is judged as the path below this one. */
+  recordPath: Type.Optional(Type.String({ pattern: '^(?:/[\\w.-]+)+$' })),
   /** A prefix of the paths on a self-hosted server, which may have them with or without it. */
   pathElsewhere: Type.Optional(Type.String({ pattern: '^(?:/[\\w.-]+)+$' })),
   bodyChecks: Type.Array(BodyCheck, { uniqueItems: true }),
@@ -136,6 +139,7 @@ type DeepReadonly<T> = T extends object ? { readonly [Member in keyof T]: DeepRe
 
 export type Preset = DeepReadonly<Static<typeof PresetSchema>>
 export type PresetOAuth = DeepReadonly<Static<typeof PresetOAuth>>
+export type BodyCheck = Static<typeof BodyCheck>
 export type AccountSource = DeepReadonly<Static<typeof AccountSource>>
 
 /** For paths where only reading is allowed. */
@@ -143,6 +147,3 @@ export const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /** An API key that is sent like an OAuth token. */
 export const bearer = { in: 'header', name: 'authorization', template: 'Bearer {api_key}' } as const
-
-/** A GraphQL server with persisted queries would run a query by its hash, which can't be checked here. */
-export const persistedQuery = 'persistedQuery'

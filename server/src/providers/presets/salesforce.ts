@@ -39,6 +39,9 @@ export const salesforce: Preset = {
     { host, path: '/services/data/**/search' },
     { host, path: '/services/data/**/parameterizedSearch' },
     { host, path: '/services/data/*/ui-api' },
+    // Bulk jobs: XML, CSV or JSON.
+    { host, path: '/services/async' },
+    { host, path: '/services/data/*/jobs' },
   ],
   credentialPaths: [
     { host, path: '/services/oauth2' },
@@ -102,6 +105,7 @@ export const salesforce: Preset = {
     'TwoFactorInfo',
     'TwoFactorTempCode',
   ],
+  recordPath: '/services/data/v1/sobjects',
   bodyChecks: ['batch', 'graphql'],
   docs: [
     'https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_web_server_flow.htm',
