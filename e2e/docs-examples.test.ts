@@ -61,6 +61,8 @@ const logs: Record<string, RegExp> = {
   "provider_slug: 'tickets'": /basic.*Support/,
   "kind: 'aws_sigv4'": /aws_sigv4.*Backups/,
   "auth_methods: [{ kind: 'client_credentials' }]": /active.*machines/,
+  "kind: 'github_app'": /ada-labs \(agents\).*contents:read.*issues:write/,
+  "kind: 'google_service_account'": /agents@ada-labs.*drive.readonly/,
   'console.log(status, body)': /^\[\[200,.*"authorization":"Bearer \[REDACTED\]"/,
   'const slack =': /^\[\["host_not_allowed"\]\]$/,
   'const linear =': /^\[\["host_not_allowed"\]\]$/,

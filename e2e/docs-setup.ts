@@ -8,7 +8,10 @@ import type { RequestListener } from 'node:http'
 import { delimiter, join } from 'node:path'
 import { startCallbackReceiver } from '../server/testkit/callback-receiver.ts'
 import type { CallbackReceiver } from '../server/testkit/callback-receiver.ts'
+import { startUpstream } from '../server/testkit/calling.ts'
 import { sharedAuthority } from '../server/testkit/certificates.ts'
+import { createGitHubAppServer } from '../server/testkit/github-app-server.ts'
+import { createGoogleTokenServer } from '../server/testkit/google-token-server.ts'
 import { startTlsUpstream } from '../server/testkit/tls-upstream.ts'
 import { startCalling } from './calling.ts'
 import type { Calling } from './calling.ts'
@@ -20,6 +23,8 @@ import type { Environment } from './running-service.ts'
 
 export interface DocsSetup extends Calling {
   base: string
+  /** Of the App and the service account in the examples. */
+  keys: { privateKey: string; keyFile: string }
   /** Replaces https://api.github.com. */
   api: string
   receiver: CallbackReceiver
@@ -60,9 +65,11 @@ export async function startDocsSetup(t: Scope): Promise<DocsSetup> {
   const { port } = await startTlsUpstream(t, certificate, answerAsGitHub)
   const host = `localhost:${port}`
   const receiver = await startCallbackReceiver(t)
+  const [apps, accounts] = [createGitHubAppServer(), createGoogleTokenServer()]
+  const [ownGitHub, google] = [await startUpstream(t, apps.answer), await startUpstream(t, accounts.answer)]
   const calling = await startCalling(t, 'sqlite', {
     slug: 'github',
-    hosts: [host, receiver.host],
+    hosts: [host, receiver.host, ownGitHub.host, google.host],
     provider: { provider_name: 'GitHub' },
   })
   const { service, personToken: token, connectionId: connection_id } = calling
@@ -114,6 +121,8 @@ export async function startDocsSetup(t: Scope): Promise<DocsSetup> {
   const ours: [string, string][] = [
     ['http://localhost:8787', base],
     ['api.github.com', host],
+    ['git.example.com', ownGitHub.host],
+    ['oauth2.googleapis.com', google.host],
     ['/path/to/sallyport', clone],
     ['/path/to/project', project],
     ['grt_…', calling.grantId],
@@ -121,7 +130,8 @@ export async function startDocsSetup(t: Scope): Promise<DocsSetup> {
     ['SHA256:…', fingerprint],
   ]
   const fill = (code: string) => ours.reduce((text, [theirs, our]) => text.replaceAll(theirs, our), code)
-  return { ...calling, base, api: `https://${host}`, receiver, clone, project, env, fill, newHome, shell, show }
+  const keys = { privateKey: apps.credential.private_key, keyFile: accounts.credential.key_json }
+  return { ...calling, keys, base, api: `https://${host}`, receiver, clone, project, env, fill, newHome, shell, show }
 }
 
 /** Like GitHub: 403 without a user-agent, and pagination with `link` headers. */

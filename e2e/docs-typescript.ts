@@ -27,6 +27,8 @@ const given = {
   url: 'string',
   asked: 'CreateAccessRequestReply',
   secret: 'string',
+  privateKey: 'string',
+  keyFile: 'string',
   request: 'Request',
   isWanted: '(request: AccessRequest) => boolean',
   console: '{ log: (...values: unknown[]) => void }',
@@ -161,6 +163,7 @@ async function gather(setup: DocsSetup, sdk: typeof Sdk, code: string, said: unk
     url: `${setup.api}/user`,
     secret: asked.callback_secret ?? '',
     request: new Request(receiver.url, { method: 'POST', headers, body }),
+    ...setup.keys,
     isWanted: () => true,
     console: {
       log: (...values: unknown[]) => {
