@@ -52,6 +52,17 @@ onBothDatabases('a GitHub App', (engine) => {
     )
   })
 
+  test('is shown without a name, or a permission, that GitHub would not give', async (t) => {
+    const { server, connect } = await startGitHubApp(t, engine)
+    const odd = {
+      account: { id: 1, login: `ghs_${'x'.repeat(40)}` },
+      permissions: { ['x'.repeat(99)]: 'read', a: [1] },
+    }
+    server.installations.set('48150623', { appId: '3915', ...odd })
+    const { status, body } = await connect(server.credential)
+    assert.deepEqual([status, body.account_label, body.scopes], [201, '(agents)', []])
+  })
+
   test('is sent to Git over https as a password, and redacted in that form too', async (t) => {
     const { server, granted, upstream } = await startGitHubApp(t, engine)
     const { proxy } = await granted()

@@ -2,7 +2,6 @@
  * `github_app`: the private key of a GitHub App. It signs the assertion for which GitHub issues a token of one
  * installation, for an hour. Calls carry that token; the assertion goes to GitHub's token endpoint and nowhere else.
  */
-import { toDisplayName } from '@sallyport/protocol/schema'
 import { OAuthRefused } from '../../platform/oauth/oauth-client.ts'
 import { Secret } from '../../platform/secret.ts'
 import { assertListed } from '../api-hosts.ts'
@@ -32,7 +31,7 @@ const listPatterns: typeof patterns = {
     'is not a list of repositories. Write their names without the owner, such as: website, docs',
   ],
   permissions: [
-    /^[a-z_]{1,100}:(?:read|write|admin)$/,
+    /^[a-z_]{1,39}:(?:read|write|admin)$/,
     'is not a list of permissions. Write names and levels, such as: contents:read, issues:write',
   ],
 }
@@ -69,9 +68,14 @@ const account: Minting['account'] = async (needs, source, { assertion }): Promis
   const { account, app_id, app_slug } = await askApp(needs, source, assertion, { path: '', method: 'GET' })
   const { id, login, slug } = (account ?? {}) as Record<string, unknown>
   if (typeof id !== 'number' || typeof app_id !== 'number') throw undecided('no account')
-  const [owner, app] = [login ?? slug, app_slug].map((name) => (typeof name === 'string' ? name : undefined))
+  const [owner, app] = [login ?? slug, app_slug].map((name) => (isName(name) ? name : undefined))
   const label = [owner, app && `(${app})`].filter((part) => part !== undefined).join(' ')
-  return { id: `${id} ${app_id}`, label: toDisplayName(label, 200) ?? null }
+  return { id: `${id} ${app_id}`, label: label === '' ? null : label }
+}
+
+/** A token or an assertion is longer. */
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w-]{1,39}$/.test(value)
 }
 
 async function askApp(
@@ -113,7 +117,9 @@ function permissionsIn(values: CredentialValues): Record<string, string> {
 
 function grantedIn(permissions: unknown): string[] | undefined {
   if (typeof permissions !== 'object' || permissions === null) return undefined
-  return Object.entries(permissions).flatMap(([name, level]) => (typeof level === 'string' ? [`${name}:${level}`] : []))
+  return Object.entries(permissions)
+    .map(([name, level]) => `${name}:${level}`)
+    .filter((one) => listPatterns['permissions']?.[0].test(one))
 }
 
 export const githubApp: AuthKind = {
