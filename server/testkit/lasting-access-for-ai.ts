@@ -81,6 +81,7 @@ export const forAi: Record<string, Table[]> = {
       refused: `
         POST /v1alpha/auth_tokens
         POST /v1beta/webhooks
+        POST /batch
         POST /v1beta/tunedModels/1/permissions`,
       allowed: `
         GET /v1beta/models

@@ -139,7 +139,11 @@ export const forHosting: Record<string, Table[]> = {
         GET /v2/functions/namespaces
         POST /v2/gen-ai/agents/a/api_keys
         POST /v2/gen-ai/openai/keys
-        POST /v2/monitoring/sinks`,
+        POST /v2/monitoring/sinks
+        POST /v2/monitoring/alerts
+        POST /v2/uptime/checks/c/alerts
+        GET /v2/apps/a/components/c/exec
+        GET /v2/apps/a/deployments/d/components/c/exec`,
       exactly: `
         GET /v2/databases
         GET /v2/databases/d`,
@@ -148,6 +152,8 @@ export const forHosting: Record<string, Table[]> = {
         GET /v2/account/keys
         POST /v2/droplets
         POST /v2/apps
+        GET /v2/apps/a/components/c/logs
+        GET /v2/monitoring/alerts
         GET /v2/databases/d/backups
         POST /v2/domains/example.com/records`,
     },
@@ -298,14 +304,18 @@ export const forHosting: Record<string, Table[]> = {
         PATCH /v1/projects/p/protection-bypass
         POST /v1/projects/p/members
         POST /v2/teams/t/members
+        POST /v2/projects/p/deploy-hooks
+        GET /v3/secrets
         POST /v1/access-groups
         POST /projects/p/transfer-request
         POST /v1/global-config/c/token
         GET /v1/registrar/domains/example.com/auth-code
         POST /v1/integrations/sso/token`,
+      exactly: 'PATCH /v2/teams/t',
       allowed: `
         GET /v2/user
         GET /v10/projects
+        GET /v2/teams/t
         POST /v13/deployments
         POST /v2/files
         GET /v1/webhooks

@@ -13,6 +13,10 @@ export const forMonitoring: Record<string, Table[]> = {
         POST /api/v2/personal_access_tokens
         POST /api/v2/users
         POST /api/v2/user_invitations
+        POST /api/v2/scim/Users
+        PATCH /api/v2/ip_allowlist
+        PATCH /api/v2/org_configs/c
+        POST /api/v1/graph/embed
         POST /api/v2/roles/r/users
         POST /api/v2/team/t/memberships
         POST /api/v1/integration/webhooks/configuration/webhooks
@@ -26,6 +30,7 @@ export const forMonitoring: Record<string, Table[]> = {
         GET /api/v2/validate_keys
         GET /api/v2/current_user
         GET /api/v2/users
+        GET /api/v2/ip_allowlist
         POST /api/v1/dashboard
         POST /api/v1/monitor
         POST /api/v2/logs/events/search
@@ -52,6 +57,11 @@ export const forMonitoring: Record<string, Table[]> = {
         POST /api/alertmanager/grafana/config/api/v1/alerts
         POST /api/dashboards/uid/u/public-dashboards
         POST /api/snapshots
+        POST /api/reports
+        POST /api/cloudmigration/token
+        POST /api/alertmanager/uid/config/api/v1/alerts
+        POST /apis/secret.grafana.app/v1beta1/namespaces/default/securevalues
+        POST /apis/provisioning.grafana.app/v0alpha1/namespaces/default/repositories
         POST /api/access-control/users/1/roles`,
       exactly: `
         POST /api/datasources
@@ -76,16 +86,25 @@ export const forMonitoring: Record<string, Table[]> = {
         POST /services/s/integrations
         GET /services/s/integrations/i
         POST /event_orchestrations/o/integrations
+        PUT /event_orchestrations/o/global
+        PUT /event_orchestrations/services/s
+        POST /incident_workflows/triggers
+        POST /status_pages/p/subscriptions
+        POST /addons
         POST /automation_actions/runners
         PUT /teams/t/users/u
         DELETE /users/u/sessions`,
       exactly: `
         POST /users
+        POST /incident_workflows
+        PUT /incident_workflows/w
         PUT /users/u`,
       allowed: `
         GET /abilities
         GET /users/me
         GET /webhook_subscriptions
+        GET /event_orchestrations/o/global
+        POST /incident_workflows/w/instances
         POST /incidents
         PUT /incidents/i
         POST /incidents/i/notes
@@ -101,6 +120,9 @@ export const forMonitoring: Record<string, Table[]> = {
         POST /api/0/organizations/o/members/
         PUT /api/0/organizations/o/members/1/teams/t/
         POST /api/0/organizations/o/scim/v2/Users
+        PUT /api/0/organizations/o/invite-requests/1/
+        PUT /api/0/organizations/o/access-requests/1/
+        GET /api/0/projects/o/p/tempest-credentials/
         GET /api/0/projects/o/p/hooks/
         POST /api/0/projects/o/p/hooks/
         GET /api/0/projects/o/p/keys/

@@ -191,6 +191,8 @@ export const forWork: Record<string, Table[]> = {
         POST /v3/api_keys
         GET /v3/api_keys
         POST /v3/teammates
+        GET /v3/teammates/pending
+        PATCH /v3/scopes/requests/1/approve
         POST /v3/subusers
         POST /v3/sso/integrations
         POST /v3/access_settings/whitelist
@@ -217,6 +219,9 @@ export const forWork: Record<string, Table[]> = {
         POST /v1/webhook_endpoints
         POST /v2/core/event_destinations
         POST /v1/ephemeral_keys
+        GET /v2/iam/api_keys
+        POST /v2/iam/api_keys/k/rotate
+        POST /v2/money_management/outbound_setup_intents
         POST /v1/account_links
         POST /v1/accounts/a/login_links
         POST /v1/accounts/a/external_accounts
@@ -224,9 +229,14 @@ export const forWork: Record<string, Table[]> = {
         POST /v1/terminal/connection_tokens
         GET /v1/issuing/cards/c
         POST /v1/apps/secrets`,
+      exactly: `
+        POST /v1/accounts
+        POST /v1/accounts/a`,
       allowed: `
         GET /v1/balance
         GET /v1/customers
+        GET /v1/accounts/a
+        POST /v1/accounts/a/persons
         POST /v1/customers
         POST /v1/refunds
         POST /v1/invoices/i/send
@@ -284,7 +294,8 @@ export const forWork: Record<string, Table[]> = {
         POST /2010-04-01/Accounts/AC1/Tokens.json
         POST /2010-04-01/Accounts/AC1/SIP/CredentialLists.json
         POST /2010-04-01/Accounts/AC1/IncomingPhoneNumbers/PN1.json
-        POST /2010-04-01/Accounts/AC1/Applications.json`,
+        POST /2010-04-01/Accounts/AC1/Applications.json
+        POST /2010-04-01/Accounts/AC1/Usage/Triggers.json`,
       exactly: `
         GET /2010-04-01/Accounts.json
         GET /2010-04-01/Accounts/AC1.json
@@ -293,9 +304,10 @@ export const forWork: Record<string, Table[]> = {
         GET /2010-04-01/Accounts/AC1/Messages.json
         POST /2010-04-01/Accounts/AC1/Messages.json
         POST /2010-04-01/Accounts/AC1/Calls.json
-        GET /2010-04-01/Accounts/AC1/IncomingPhoneNumbers.json`,
+        GET /2010-04-01/Accounts/AC1/IncomingPhoneNumbers.json
+        GET /2010-04-01/Accounts/AC1/Usage/Records.json`,
     },
-    { host: 'iam.twilio.com', refused: 'POST /v1/Keys', allowed: 'GET /v1/Roles' },
+    { host: 'iam.twilio.com', refused: 'POST /v1/Keys\nPOST /v1/Accounts/AC1/Tokens', allowed: 'GET /v1/Roles' },
     { host: 'events.twilio.com', refused: 'POST /v1/Sinks', allowed: 'GET /v1/Types' },
     {
       host: 'conversations.twilio.com',
@@ -311,7 +323,7 @@ export const forWork: Record<string, Table[]> = {
     },
     { host: 'messaging.twilio.com', refused: 'POST /v1/Services/S', allowed: 'GET /v1/Services/S' },
     { host: 'lookups.twilio.com', refused: '', allowed: 'GET /v2/PhoneNumbers/+15005550006' },
-    { host: 'voice.twilio.com', refused: '', allowed: 'GET /v1/DialingPermissions/Countries' },
+    { host: 'voice.twilio.com', refused: 'POST /v1/ByocTrunks', allowed: 'GET /v1/DialingPermissions/Countries' },
   ],
   shopify: [
     {

@@ -55,6 +55,10 @@ export const datadog: Preset = {
     ...atAllSites('/api/*/user', writes),
     ...atAllSites('/api/*/users', writes),
     ...atAllSites('/api/*/user_invitations', writes),
+    ...atAllSites('/api/*/scim'),
+    ...atAllSites('/api/*/ip_allowlist', writes),
+    ...atAllSites('/api/*/domain_allowlist', writes),
+    ...atAllSites('/api/*/org_configs', writes),
     ...atAllSites('/api/*/roles', writes),
     ...atAllSites('/api/*/team/*/memberships', writes),
     ...atAllSites('/api/*/integration', writes),
@@ -67,6 +71,7 @@ export const datadog: Preset = {
     ...atAllSites('/api/*/synthetics/private-locations', writes),
     ...atAllSites('/api/*/synthetics/variables'),
     ...atAllSites('/api/*/dashboard/public', writes),
+    ...atAllSites('/api/*/graph/embed', writes),
   ],
   bodyChecks: [],
   docs: [

@@ -41,7 +41,11 @@ export const digitalocean: Preset = {
     { host, path: '/v2/gen-ai/oauth2' },
     { host, path: '/v2/dedicated-inferences/*/tokens' },
     { host, path: '/v2/monitoring/sinks', methods: writes },
+    { host, path: '/v2/monitoring/alerts', methods: writes },
+    { host, path: '/v2/uptime/checks/*/alerts', methods: writes },
     { host, path: '/v2/apps/*/alerts/*/destinations', methods: writes },
+    // The answer contains the URL of a console.
+    { host, path: '/v2/apps/**/exec' },
   ],
   bodyChecks: ['method_override'],
   docs: [

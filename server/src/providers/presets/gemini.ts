@@ -19,6 +19,8 @@ export const gemini: Preset = {
   credentialPaths: [
     // Short-lived tokens for browsers.
     { host, path: '/*/auth_tokens' },
+    // Several calls in one.
+    { host, path: '/batch' },
     { host, path: '/**/credentials' },
     { host, path: '/*/webhooks', methods: writes },
     { host, path: '/**/permissions', methods: writes },

@@ -24,6 +24,9 @@ export const grafana: Preset = {
     { host, path: '/login' },
     { host, path: '/api/serviceaccounts' },
     { host, path: '/apis/iam.grafana.app' },
+    { host, path: '/apis/secret.grafana.app' },
+    { host, path: '/apis/provisioning.grafana.app', methods: writes },
+    { host, path: '/api/cloudmigration' },
     { host, path: '/api/auth' },
     { host, path: '/api/admin' },
     { host, path: '/api/user', methods: writes },
@@ -39,7 +42,8 @@ export const grafana: Preset = {
     { host, path: '/api/plugins/*/settings', methods: writes },
     // Where alerts are sent, webhooks among others.
     { host, path: '/api/*/provisioning/contact-points', methods: writes },
-    { host, path: '/api/alertmanager/grafana/config', methods: writes },
+    { host, path: '/api/alertmanager/*/config', methods: writes },
+    { host, path: '/api/reports', methods: writes },
     { host, path: '/api/alert-notifications', methods: writes },
     { host, path: '/apis/notifications.alerting.grafana.app', methods: writes },
     // Without signing in, anyone with the URL can see it.

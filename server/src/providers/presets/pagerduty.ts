@@ -24,6 +24,13 @@ export const pagerduty: Preset = {
     // The answer contains the key that sends events.
     { host, path: '/services/*/integrations' },
     { host, path: '/event_orchestrations/*/integrations' },
+    // Their rules call any URL.
+    { host, path: '/event_orchestrations', methods: writes },
+    { host, path: '/incident_workflows', methods: writes, isExact: true },
+    { host, path: '/incident_workflows/*', methods: writes, isExact: true },
+    { host, path: '/incident_workflows/triggers', methods: writes },
+    { host, path: '/status_pages/*/subscriptions', methods: writes },
+    { host, path: '/addons', methods: writes },
     { host, path: '/automation_actions/runners', methods: writes },
     { host, path: '/workflows/integrations', methods: writes },
     { host, path: '/integration-slack', methods: writes },

@@ -33,6 +33,9 @@ export const sendgrid: Preset = {
     ...atBoth('/v3/api_keys'),
     ...atBoth('/v3/access_settings', writes),
     ...atBoth('/v3/teammates', writes),
+    // The answer contains the tokens of invitations.
+    ...atBoth('/v3/teammates/pending'),
+    ...atBoth('/v3/scopes/requests', writes),
     ...atBoth('/v3/sso', writes),
     ...atBoth('/v3/subusers', writes),
     ...atBoth('/v3/user/password'),

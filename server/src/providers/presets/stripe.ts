@@ -19,6 +19,8 @@ export const stripe: Preset = {
   credentialPaths: [
     { host, path: '/v1/webhook_endpoints', methods: writes },
     { host, path: '/v2/core/event_destinations', methods: writes },
+    // Reading returns keys too.
+    { host, path: '/v2/iam' },
     { host, path: '/v1/ephemeral_keys' },
     { host, path: '/v1/apps/secrets' },
     { host, path: '/v1/account_links' },
@@ -28,8 +30,12 @@ export const stripe: Preset = {
     { host, path: '/v1/accounts/*/login_links' },
     { host, path: '/v1/terminal/connection_tokens' },
     // Where the money is paid out to.
+    { host, path: '/v1/accounts', methods: writes, isExact: true },
+    { host, path: '/v1/accounts/*', methods: writes, isExact: true },
     { host, path: '/v1/accounts/*/external_accounts', methods: writes },
     { host, path: '/v1/accounts/*/bank_accounts', methods: writes },
+    { host, path: '/v2/money_management/outbound_setup_intents', methods: writes },
+    { host, path: '/v2/money_management/payout_methods', methods: writes },
     // A card's number and security code are shown on request.
     { host, path: '/v1/issuing/cards' },
   ],

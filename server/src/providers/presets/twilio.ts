@@ -51,6 +51,7 @@ export const twilio: Preset = {
     { host, path: '/*/Accounts/*/ConnectApps', methods: writes },
     { host: 'iam.twilio.com', path: '/*/Keys' },
     { host: 'iam.twilio.com', path: '/*/token' },
+    { host: 'iam.twilio.com', path: '/**/Tokens' },
     { host: 'iam.twilio.com', path: '/*/Roles', methods: writes },
     { host: 'events.twilio.com', path: '/*/Sinks', methods: writes },
     { host: 'events.twilio.com', path: '/*/Subscriptions', methods: writes },
@@ -60,6 +61,8 @@ export const twilio: Preset = {
     // Which URL is told of calls and messages.
     { host, path: '/*/Accounts/*/IncomingPhoneNumbers', methods: writes },
     { host, path: '/*/Accounts/*/Applications', methods: writes },
+    { host, path: '/*/Accounts/*/Usage/Triggers', methods: writes },
+    { host: 'voice.twilio.com', path: '/*/ByocTrunks', methods: writes },
     { host: 'messaging.twilio.com', path: '/*/Services', methods: writes },
   ],
   bodyChecks: [],

@@ -35,6 +35,9 @@ export const vercel: Preset = {
     // Values can be read, and a changed one is trusted by the next deployment.
     { host, path: '/*/env' },
     { host, path: '/*/projects/*/env' },
+    { host, path: '/*/secrets' },
+    // Anyone with its URL can start a deployment.
+    { host, path: '/*/projects/*/deploy-hooks' },
     { host, path: '/*/projects/*/token' },
     { host, path: '/*/projects/*/protection-bypass' },
     { host, path: '/*/projects/*/feature-flags/sdk-keys' },
@@ -43,6 +46,8 @@ export const vercel: Preset = {
     { host, path: '/*/projects/transfer-request' },
     { host, path: '/projects/*/transfer-request' },
     { host, path: '/projects/transfer-request' },
+    // How its members sign in.
+    { host, path: '/*/teams/*', methods: ['PATCH'], isExact: true },
     { host, path: '/*/teams/*/members', methods: writes },
     { host, path: '/*/teams/*/invites', methods: writes },
     { host, path: '/*/teams/*/request', methods: writes },
