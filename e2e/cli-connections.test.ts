@@ -34,10 +34,12 @@ let folder = ''
 before(async () => {
   const authority = await sharedAuthority()
   const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
-  const { port } = await startTlsUpstream(scope, certificate, async (request, response) => {
+  const { port } = await startTlsUpstream(scope, certificate, (request, response) => {
     const { method = '', url: path = '', headers } = request
     if (path.startsWith('/api/v3/')) {
-      github.answer(response, { method, path, headers, body: (await buffer(request)).toString() })
+      void buffer(request).then((body) => {
+        github.answer(response, { method, path, headers, body: body.toString() })
+      })
       return
     }
     const login = accounts.get(String(headers['x-api-key']))

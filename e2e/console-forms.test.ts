@@ -27,11 +27,12 @@ const accounts = new Map([
   [gracesKey, 'grace'],
 ])
 const github = createGitHubAppServer()
-const { port } = await startTlsUpstream(scope, certificate, async (request, response) => {
+const { port } = await startTlsUpstream(scope, certificate, (request, response) => {
   const { method = '', url: path = '', headers } = request
   if (path.startsWith('/api/v3/')) {
-    const body = (await buffer(request)).toString()
-    github.answer(response, { method, path, headers, body })
+    void buffer(request).then((body) => {
+      github.answer(response, { method, path, headers, body: body.toString() })
+    })
     return
   }
   const login = accounts.get(String(headers['x-api-key']))

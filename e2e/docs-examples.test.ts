@@ -96,6 +96,7 @@ describe('a code block of the documentation', () => {
     const changes = {
       ...(page !== 'docs/mcp.md' && { HOME: setup.newHome() }),
       ...(page === 'README.md' && { SALLYPORT_AGENT_TOKEN: setup.agent.token }),
+      ...(page === 'docs/cli.md' && { SALLYPORT_SESSION_TOKEN: setup.personToken }),
       ...(page === 'docs/operating.md' && { ...setup.service.env, PATH: setup.env['PATH'] ?? '' }),
     }
     const cwd = page === 'cli/README.md' ? await installPacked('cli') : setup.clone

@@ -124,6 +124,7 @@ export async function startDocsSetup(t: Scope): Promise<DocsSetup> {
     ['git.example.com', ownGitHub.host],
     ['oauth2.googleapis.com', google.host],
     ['/path/to/sallyport', clone],
+    ['pass show perplexity', 'echo pplx-a-key-of-sixteen-or-more'],
     ['/path/to/project', project],
     ['grt_…', calling.grantId],
     ['https://sallyport.example', base],

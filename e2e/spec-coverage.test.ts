@@ -79,7 +79,7 @@ const alsoAdmits: Record<string, string[]> = {
   'GET /v4/devices': ['device'],
   'DELETE /v4/devices/{id}': ['device'],
   'POST /v4/grants/{id}/revoke': ['agent'],
-  'GET /v4/connections': ['device'],
+  'GET /v4/connections': ['device', 'admin'],
   'GET /v4/auth/me': ['device'],
 }
 

@@ -58,7 +58,7 @@ export const v4Beyond: Mutation[] = [
   {
     row: 'GET /v4/providers/presets',
     file: 'server/src/providers/preset-routes.ts',
-    from: 'scopes: [...(preset.oauth?.defaultScopes ?? [])],',
+    from: 'scopes: [...(oauth?.defaultScopes ?? [])],',
     to: 'scopes: [],',
   },
   {
