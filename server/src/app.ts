@@ -58,7 +58,6 @@ import { createCallLog } from './call-log/call-log.ts'
 import { createAgentLoad } from './proxy/load.ts'
 import { measureCalls, measureCallLog } from './proxy/proxy-metrics.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
-import { createRecordBudget } from './proxy/record-budget.ts'
 import { createRefusals } from './proxy/refusals.ts'
 import { createUnsentAnswers } from './proxy/unsent-answers.ts'
 import { sandboxRoute } from './sandbox/sandbox-route.ts'
@@ -71,6 +70,7 @@ import { userRoutes } from './sessions/user-routes.ts'
 import { ownerHandle } from './sessions/user.ts'
 import { createStores } from './stores.ts'
 import { createSweep } from './sweep.ts'
+import { limitStorage } from './unapproved-storage.ts'
 import { readVersion } from './version.ts'
 
 interface AppNeeds extends Pick<HealthNeeds, 'unknownSettings' | 'clockOffsetMs'> {
@@ -120,8 +120,6 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const sweep = createSweep({ ...needs, metrics })
   const load = createAgentLoad(config.proxyInFlightPerAgent)
   const diskSpace = createDiskSpace(needs)
-  const budget = createRecordBudget({ ...needs, diskSpace })
-  const refusals = createRefusals({ ...needs, budget })
   const callsInFlight = createCallsInFlight(needs)
   const listeners = createListeners(needs)
   const jobs = await createBackgroundJobs({ ...needs, vault, metrics })
@@ -136,6 +134,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const reads = createReadBudget({ clock, rowsPerSecond: config.rowsReadPerSecond, isSelfRegistered: isAgentKey })
   authenticateCalls(http, { ...needs, adminToken })
   const knowingAgents = shedLoad(http, config)
+  const budget = limitStorage(http, { ...needs, diskSpace })
+  const refusals = createRefusals({ ...needs, budget })
   limitLists(http, reads)
   await describeRoutes(http, config.baseUrl)
   operationsRoutes(http, { ...given, metrics, readiness })

@@ -72,7 +72,7 @@ const rows = [
 /** Files that stand outside the rooms: the wiring, and what is run beside the service. */
 const wiring = [
   ...['app.ts', 'main.ts', 'stores.ts', 'sweep.ts', 'sealed-columns.ts', 'start-screen.ts', 'commands'],
-  ...['background-jobs.ts', 'page-routes.ts', 'reference', 'version.ts'],
+  ...['background-jobs.ts', 'page-routes.ts', 'reference', 'unapproved-storage.ts', 'version.ts'],
   ...['workers.ts', 'worker-figures.ts', 'worker-link.ts'],
 ]
 

@@ -6,7 +6,7 @@
 import { sessionCookie } from '@sallyport/protocol/sessions'
 import type { FastifyRequest } from 'fastify'
 import { agentKey } from './agents/agent.ts'
-import type { Agent } from './agents/agent.ts'
+import type { CallingAgent } from './agents/agent.ts'
 import type { AgentStore } from './agents/agent-store.ts'
 import type { Device } from './devices/device.ts'
 import type { DeviceStore } from './devices/device-store.ts'
@@ -25,7 +25,7 @@ import type { User } from './sessions/user.ts'
 import type { UserStore } from './sessions/user-store.ts'
 
 export type Actor =
-  | { kind: 'agent'; agent: Agent; tokenHash: Buffer }
+  | ({ kind: 'agent' } & CallingAgent)
   | { kind: 'user'; user: User; session: Session }
   | { kind: 'device'; user: User; device: Device }
   | { kind: 'admin' }
@@ -192,7 +192,7 @@ function nobody(error: unknown): undefined {
 async function identify(request: FastifyRequest, needs: IdentifyNeeds): Promise<Actor> {
   const { authorization } = request.headers
   // An invalid bearer token never falls back to the cookie.
-  if (authorization !== undefined) return byBearer(authorization, needs)
+  if (authorization !== undefined) return byBearer(authorization, request.ip, needs)
   const token = onlyCookie(request, sessionCookie)
   const actor = token === undefined ? undefined : await bySessionToken(token, needs)
   if (!actor) throw new ServiceError('unauthenticated')
@@ -200,14 +200,14 @@ async function identify(request: FastifyRequest, needs: IdentifyNeeds): Promise<
   return actor
 }
 
-async function byBearer(authorization: string, needs: IdentifyNeeds): Promise<Actor> {
+async function byBearer(authorization: string, address: string, needs: IdentifyNeeds): Promise<Actor> {
   const token = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1]
   if (token === undefined) throw new ServiceError('unauthenticated')
   const tokenHash = hashToken(new Secret(token))
   if (isSameHash(tokenHash, needs.adminTokenHash)) return { kind: 'admin' }
   if (needs.metricsTokenHash && isSameHash(tokenHash, needs.metricsTokenHash)) return { kind: 'collector' }
   const actor = isWellFormedToken('agent', token)
-    ? await byAgentToken(tokenHash, needs)
+    ? await byAgentToken(tokenHash, address, needs)
     : isWellFormedToken('device', token)
       ? await byDeviceToken(tokenHash, needs)
       : await bySessionToken(token, needs)
@@ -217,10 +217,11 @@ async function byBearer(authorization: string, needs: IdentifyNeeds): Promise<Ac
 
 async function byAgentToken(
   tokenHash: Buffer,
+  address: string,
   { database, agents }: AuthenticateNeeds,
 ): Promise<Extract<Actor, { kind: 'agent' }> | undefined> {
   const agent = await agents.findByTokenHash(database.queries, tokenHash)
-  return agent && !agent.disabledAt ? { kind: 'agent', agent, tokenHash } : undefined
+  return agent && !agent.disabledAt ? { kind: 'agent', agent, tokenHash, address } : undefined
 }
 
 /**

@@ -36,6 +36,7 @@ const bounded: Record<string, string> = {
   'grants/grant-store.ts apiHostsOf': 'the grants of the calls in flight',
   'grants/grant-store.ts findEnded': 'the grants of the calls in flight',
   'grants/grant-store.ts listBetween': 'reads from the newest grants, which are limited',
+  'grants/unused-agent-store.ts dropUnusedAgents': 'the ids it is given, a batch',
   'legacy-v1/client-store.ts dropUnseenBefore': 'the ids it is given, a batch',
   'legacy-v1/item-store.ts find': 'the ids of one request',
   'legacy-v1/service-key-store.ts dropRetiredBefore': 'one key for each rotation',

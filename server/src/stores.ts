@@ -20,8 +20,10 @@ import { challengeStore } from './devices/challenge-store.ts'
 import { deviceStore } from './devices/device-store.ts'
 import { pairingCodeStore } from './devices/pairing-code-store.ts'
 import { createPushStore } from './devices/push-store.ts'
+import { isApproved } from './grants/approved-agent-store.ts'
 import { grantStore } from './grants/grant-store.ts'
 import { standingStore } from './grants/standing-store.ts'
+import { dropUnusedAgents } from './grants/unused-agent-store.ts'
 import { createLegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import { createProviderStore } from './providers/provider-store.ts'
 import { usedPresetStore } from './providers/used-preset-store.ts'
@@ -35,6 +37,7 @@ import { sessionStore } from './sessions/session-store.ts'
 import { userStore } from './sessions/user-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Database } from './platform/database/database.ts'
+import { createStorageLimits } from './platform/limits/storage-limits.ts'
 import type { Vault } from './platform/vault/vault.ts'
 
 export function createStores({ database, vault, clock }: { database: Database; vault: Vault; clock: Clock }) {
@@ -68,11 +71,14 @@ export function createStores({ database, vault, clock }: { database: Database; v
     accessRequests: accessRequestStore,
     mutedAgents: mutedAgentStore,
     legacyV1: createLegacyV1Store(vault),
-    audit: createAuditLog({ database, auditChains: auditChainStore, auditKeys, clock }),
+    audit: createAuditLog({ database, auditChains: auditChainStore, auditKeys, isApproved, clock }),
     auditChains: auditChainStore,
     auditKeys,
     auditList: auditListStore,
     callSeries: callSeriesStore,
     auditTail: auditTailStore,
+    isApproved,
+    dropUnusedAgents,
+    storageLimits: createStorageLimits({ database, clock }),
   }
 }

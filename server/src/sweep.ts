@@ -9,9 +9,10 @@ import type { FormerTokenStore } from './connections/former-token-store.ts'
 import type { ChallengeStore } from './devices/challenge-store.ts'
 import type { PairingCodeStore } from './devices/pairing-code-store.ts'
 import type { GrantStore } from './grants/grant-store.ts'
+import type { dropUnusedAgents } from './grants/unused-agent-store.ts'
 import type { LegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import type { Config } from './config/config.ts'
-import { deleteAll, rowsPerBatch } from './platform/database/batches.ts'
+import { deleteAll, inBatches, rowsPerBatch } from './platform/database/batches.ts'
 import type { Queries } from './platform/database/database.ts'
 import type { Metrics } from './platform/operations/metrics.ts'
 import { dropFullLimits } from './platform/limits/rate-limits.ts'
@@ -23,7 +24,7 @@ import type { LoginTokenStore } from './sessions/login-token-store.ts'
 import type { SessionStore } from './sessions/session-store.ts'
 
 export interface SweepNeeds extends RetentionNeeds {
-  config: Pick<Config, 'auditRetentionDays' | 'sandboxRetentionDays' | 'v1KeyOverlapHours'>
+  config: Pick<Config, 'auditRetentionDays' | 'sandboxRetentionDays' | 'unapprovedAgentDays' | 'v1KeyOverlapHours'>
   loginTokens: LoginTokenStore
   loginFlows: LoginFlowStore
   sessions: SessionStore
@@ -34,6 +35,7 @@ export interface SweepNeeds extends RetentionNeeds {
   formerTokens: FormerTokenStore
   sandboxes: SandboxStore
   grants: GrantStore
+  dropUnusedAgents: typeof dropUnusedAgents
   accessRequests: AccessRequestStore
   callbacks: CallbackStore
   mutedAgents: MutedAgentStore
@@ -66,6 +68,8 @@ async function sweep(needs: SweepNeeds, stopping: AbortSignal): Promise<Retentio
   const { database, clock } = needs
   const now = clock()
   const daysAgo = (days: number) => new Date(now.getTime() - days * dayMs)
+  const { auditRetentionDays, sandboxRetentionDays } = needs.config
+  const unapprovedSince = daysAgo(Math.min(sandboxRetentionDays, auditRetentionDays ?? Infinity))
   // In this order: referencing rows are deleted first.
   const steps: ((tx: Queries) => Promise<number>)[] = [
     (tx) => dropFullLimits(tx, now),
@@ -84,16 +88,25 @@ async function sweep(needs: SweepNeeds, stopping: AbortSignal): Promise<Retentio
     (tx) => needs.providers.dropIncompleteBefore(tx, daysAgo(30)),
     (tx) => needs.idempotency.dropExpired(tx, now),
     (tx) => needs.callbacks.dropWaitingBefore(tx, daysAgo(2)),
-    (tx) => dropRequests(needs, tx, needs.accessRequests.listUnapprovedBefore(tx, daysAgo(30), rowsPerBatch)),
+    (tx) => dropRequests(needs, tx, needs.accessRequests.listUnapprovedBefore(tx, unapprovedSince, rowsPerBatch)),
   ]
   for (const step of steps) await deleteAll(database, step)
+  await dropAllUnusedAgents(needs, daysAgo(needs.config.unapprovedAgentDays))
   await needs.legacyV1.dropEnded(needs, now)
-  const { auditRetentionDays, sandboxRetentionDays } = needs.config
   const keptSince = {
     chn: auditRetentionDays === undefined ? undefined : daysAgo(auditRetentionDays),
-    chs: daysAgo(Math.min(sandboxRetentionDays, auditRetentionDays ?? Infinity)),
+    chs: unapprovedSince,
   }
   return dropOldRecords(needs, keptSince, { signal: stopping })
+}
+
+/** A batch at a time: most agents are in use, and each has to be looked at. */
+async function dropAllUnusedAgents({ database, dropUnusedAgents }: SweepNeeds, before: Date): Promise<void> {
+  let last: string | undefined = ''
+  await inBatches(async () => {
+    last = await database.transaction((tx) => dropUnusedAgents(database, tx, before, last ?? ''))
+    return last === undefined ? 'done' : 'more'
+  })
 }
 
 async function dropRequests(

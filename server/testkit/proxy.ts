@@ -112,7 +112,7 @@ export async function proxyTo(
   const reply: TestProxy['reply'] = (input = {}, caller = {}) =>
     proxyCall(
       pipeline,
-      { agent, tokenHash: hashToken(new Secret(token)) },
+      { agent, tokenHash: hashToken(new Secret(token)), address: undefined },
       {
         grantId,
         method: 'GET',

@@ -212,12 +212,15 @@ onBothDatabases('access requests', (engine) => {
     )
   })
 
-  test('requests without a grant are deleted after 30 days, with their callbacks', async (t) => {
+  test('requests without a grant are deleted a week after they expire, with their callbacks', async (t) => {
     const { asked, approve, clock, app, database } = await startAccessTest(t, engine)
     await asked({ callback_url: 'https://agent.example/done' })
     const approved = await asked()
     await approve(approved)
-    clock.advance(32 * 86_400)
+    clock.advance(8 * 86_400)
+    await app.sweep()
+    assert.equal((await database.queries.selectFrom('access_requests').selectAll().execute()).length, 2)
+    clock.advance(1)
     await app.sweep()
     const left = await database.queries.selectFrom('access_requests').select('access_request_id').execute()
     assert.deepEqual(

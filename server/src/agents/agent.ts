@@ -16,6 +16,8 @@ export interface Agent {
 export interface CallingAgent {
   agent: Agent
   tokenHash: Buffer
+  /** Where the call comes from. */
+  address: string | undefined
 }
 
 export function assertMetadataFits(metadata: Record<string, unknown>): void {

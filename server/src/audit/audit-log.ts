@@ -16,11 +16,13 @@ import { chainKindOf, emptyChain, linked, macOf } from './audit-hash.ts'
 import type { ChainKind, Head, RecordRow } from './audit-hash.ts'
 import type { AuditKey, AuditKeyStore } from './audit-key-store.ts'
 import type { AuditRecord } from './audit-record.ts'
+import { isKeptBriefly } from './kept-briefly.ts'
+import type { KeptBrieflyNeeds } from './kept-briefly.ts'
 import { headsToName, namedHeads, signHead, startDetail } from './chain-heads.ts'
 import type { SignedHead } from './chain-heads.ts'
 
 export interface AuditWriter {
-  /** Resolves immediately to the record's audit_id. The record is written at the end of the transaction. */
+  /** Resolves to the record's audit_id. The record is written at the end of the transaction. */
   append: (tx: Queries, record: AuditRecord) => Promise<string>
 }
 
@@ -58,7 +60,7 @@ interface Chain {
 
 type Chains = ReadonlyMap<ChainKind, Chain>
 
-interface AuditNeeds {
+interface AuditNeeds extends KeptBrieflyNeeds {
   database: Database
   auditChains: AuditChainStore
   auditKeys: AuditKeyStore
@@ -166,7 +168,7 @@ export function createAuditLog(needs: AuditNeeds): AuditLog {
   }
 
   const append: AuditWriter['append'] = async (queries, record) => {
-    const row = toRow(record)
+    const row = toRow({ ...record, isKeptBriefly: await isKeptBriefly(needs, queries, record) })
     if (!collect(queries, row)) {
       if (queries.isTransaction) throw new Error('a record came after the end of its transaction')
       await database.transaction((tx) => Promise.resolve(collect(tx, row)))

@@ -9,7 +9,10 @@ type Fact = string | number | boolean | null | string[] | Readonly<Record<string
 export interface AuditRecord {
   /** Given if the record belongs to an earlier one; otherwise it gets its own. */
   auditId?: string
-  /** It goes onto a chain of records with a shorter retention. */
+  /**
+   * It goes onto a chain of records with a shorter retention. Default: whether an agent that no user has approved caused
+   * it (kept-briefly.ts).
+   */
   isKeptBriefly?: boolean
   event: AuditEvent
   at: Date

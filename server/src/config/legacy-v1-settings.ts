@@ -50,6 +50,16 @@ export const legacyV1Settings = {
     'Legacy v1: bytes that all clients together can store',
     integer(1024, 100_000_000_000),
   ),
+  SALLYPORT_V1_RECORD_BYTES_PER_ADDRESS_DAY: setting(
+    '67108864',
+    'Legacy v1: bytes per day that records of operations from one address can take (IPv6: one /64; four times as much for a /48), unless registration is closed',
+    integer(65_536, 1_000_000_000_000),
+  ),
+  SALLYPORT_V1_RECORD_BYTES_PER_DAY: setting(
+    '268435456',
+    'The same for all clients together',
+    integer(1_048_576, 1_000_000_000_000),
+  ),
   SALLYPORT_V1_RSA_QUEUE: setting(
     '64',
     'Legacy v1: queue length for decrypting and encrypting envelopes; beyond it calls are refused',

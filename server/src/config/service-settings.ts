@@ -119,7 +119,13 @@ export const serviceSettings = {
   ),
   SALLYPORT_SANDBOX_RETENTION_DAYS: setting(
     '7',
-    'How long records of sandbox calls, and of refusals without a grant, are kept',
+    'How long what no user approved is kept: records of sandbox calls, of refusals and of agents without a grant, and access requests that ended without one',
+    integer(1, 36_500),
+  ),
+
+  SALLYPORT_UNAPPROVED_AGENT_DAYS: setting(
+    '30',
+    'Days after which an agent is deleted that no user has approved and that has no access request, sandbox or proposed provider',
     integer(1, 36_500),
   ),
 
@@ -141,12 +147,17 @@ export const serviceSettings = {
   ),
   SALLYPORT_UNAPPROVED_BYTES_PER_AGENT_DAY: setting(
     '8388608',
-    'Bytes that sandbox calls and refusals of one agent can store per day',
+    'Bytes that an agent that no user has approved can have stored per day: three quarters for sandbox calls and refusals, a quarter for everything else',
+    integer(65_536, 1_000_000_000_000),
+  ),
+  SALLYPORT_UNAPPROVED_BYTES_PER_ADDRESS_DAY: setting(
+    '33554432',
+    'The same for all such agents, and callers without a credential, at one address (IPv6: one /64; four times as much for a /48)',
     integer(65_536, 1_000_000_000_000),
   ),
   SALLYPORT_UNAPPROVED_BYTES_PER_DAY: setting(
     '268435456',
-    'The same for all agents together',
+    'The same for all of them together',
     integer(1_048_576, 1_000_000_000_000),
   ),
 }

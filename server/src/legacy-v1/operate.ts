@@ -6,6 +6,7 @@
 import type { AuditEvent } from '@sallyport/protocol/audit'
 import type { AuditRecord } from '../audit/audit-record.ts'
 import type { AuditWriter } from '../audit/audit-log.ts'
+import type { Config } from '../config/config.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { AuthenticateNeeds, Caller } from './authenticate-client.ts'
@@ -14,7 +15,7 @@ import { newChallenge } from './issue-challenge.ts'
 import type { IssuedChallenge, IssueNeeds, Recipient } from './issue-challenge.ts'
 
 export interface OperateNeeds extends AuthenticateNeeds, IssueNeeds {
-  config: AuthenticateNeeds['config'] & IssueNeeds['config']
+  config: AuthenticateNeeds['config'] & IssueNeeds['config'] & Pick<Config, 'v1Registration'>
   audit: AuditWriter
 }
 
@@ -29,9 +30,11 @@ export interface Operation {
 }
 
 export async function operate(needs: OperateNeeds, caller: Caller, operation: Operation): Promise<IssuedChallenge> {
-  const { database, clients, challenges, audit, clock } = needs
+  const { config, database, clients, challenges, audit, clock } = needs
   const { client, challenge } = caller
   const { clientUuid } = client
+  // Whoever may register can act: records of strangers have the shorter retention.
+  const isKeptBriefly = config.v1Registration === 'open'
   // Before the transaction, which must contain queries only.
   const next = await newChallenge(needs, operation.recipient ?? client, clock())
   await database.transaction(async (tx) => {
@@ -46,7 +49,7 @@ export async function operate(needs: OperateNeeds, caller: Caller, operation: Op
     await challenges.insert(tx, next.challenge)
     await clients.markAuthenticated(tx, clientUuid, now)
     await audit.append(tx, {
-      ...{ event: operation.event, at: now, requestId: operation.requestId },
+      ...{ event: operation.event, at: now, requestId: operation.requestId, isKeptBriefly },
       detail: { client_uuid: clientUuid, v1_request_id: caller.auth.requestId, ...detail },
     })
   })

@@ -83,7 +83,8 @@ async function registerOnce(needs: RegisterNeeds, registration: Registration, fr
     if (!known && !(await clients.insert(tx, clientUuid, registration, lookupKey, now))) throw new Overtaken()
     await challenges.insert(tx, issued.challenge)
     const detail = { client_uuid: clientUuid, fingerprint: key.fingerprint, again: known !== undefined }
-    await audit.append(tx, { event: 'v1.registered', at: now, requestId: from.requestId, detail })
+    const isKeptBriefly = config.v1Registration === 'open'
+    await audit.append(tx, { event: 'v1.registered', at: now, requestId: from.requestId, isKeptBriefly, detail })
     return issued
   })
 }

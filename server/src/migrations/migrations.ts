@@ -15,6 +15,7 @@ import { activeGrants } from './0010-active-grants.ts'
 import { auditLists } from './0011-audit-lists.ts'
 import { credentials } from './0012-credentials.ts'
 import { userPresets } from './0013-user-presets.ts'
+import { unusedAgents } from './0014-unused-agents.ts'
 
 /**
  * In order. A released migration is never edited, and there are no down migrations. docs/storage.md describes the
@@ -34,6 +35,7 @@ export const migrations: readonly Migration[] = [
   auditLists,
   credentials,
   userPresets,
+  unusedAgents,
 ]
 
 /** Applies all pending migrations. */

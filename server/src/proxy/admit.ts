@@ -77,12 +77,13 @@ export async function admit(
 ): Promise<Admitted> {
   const known: Known = {}
   const { agentId } = caller.agent
+  const { address } = caller
   try {
     // The key may be that of the grant's last call. Whether a call is left is decided together with the key.
     const mayBeExhausted = idempotencyKey !== undefined
     const call = await judge(needs, caller, input, requestId, known, { mayBeExhausted })
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
-    if (call.standing.grant.kind === 'sandbox') await spendSandboxBudget(needs, call, keyed)
+    if (call.standing.grant.kind === 'sandbox') await spendSandboxBudget(needs, call, keyed, address)
     const stored = await recordAttempt(needs, call, keyed)
     if (stored !== undefined) return { kind: 'stored', envelope: stored }
     loggedIds['audit_id'] = call.auditId
@@ -91,7 +92,7 @@ export async function admit(
     if (!(error instanceof ServiceError)) throw error
     const { standing, facts } = known
     const names = standing && recordedNames(standing)
-    await needs.refusals.record({ agentId, code: error.code, requestId, ...names, facts: facts ?? {} })
+    await needs.refusals.record({ agentId, address, code: error.code, requestId, ...names, facts: facts ?? {} })
     needs.onOutcome('refused', standing)
     throw withSuggestedAccess(error, await findSuggestedAccess(needs, error, input, standing))
   } finally {
@@ -125,9 +126,11 @@ async function spendSandboxBudget(
   { budget }: AdmitNeeds,
   { agentId, facts, body }: Call,
   keyed: KeyedCall | undefined,
+  address: string | undefined,
 ): Promise<void> {
   const answerBytes = keyed ? 4096 + 2 * (body?.length ?? 0) : 0
-  if (await budget.trySpend(agentId, 2 * recordBytes + JSON.stringify(facts).length + answerBytes)) return
+  const bytes = 2 * recordBytes + JSON.stringify(facts).length + answerBytes
+  if (await budget.trySpend({ agentId, address }, bytes)) return
   const message = 'The sandbox has reached its daily storage limit. Call less often, or try again tomorrow.'
   throw new ServiceError('rate_limited', { retryAfterSeconds: 600, message })
 }

@@ -1,72 +1,39 @@
 /**
- * Bounds how much agents can make the service store without a user's approval: records of sandbox calls and refusals,
- * and stored answers of sandbox calls with an Idempotency-Key. The budget is in bytes per day, for each agent and for
- * all agents together. All instances share it: each takes a chunk from the database and spends it in memory.
+ * Bounds how much agents can make the service store by calls without a user's approval: records of sandbox calls and
+ * refusals, and stored answers of sandbox calls with an Idempotency-Key.
  */
-import type { Clock } from '../platform/clock.ts'
-import type { Config } from '../config/config.ts'
-import type { Database } from '../platform/database/database.ts'
+import { ownShare, unapprovedShares } from '../agents/unapproved-shares.ts'
+import type { UnapprovedConfig } from '../agents/unapproved-shares.ts'
 import type { DiskSpace } from '../platform/limits/disk-space.ts'
-import { setBounded } from '../platform/cache/memoize.ts'
-import { perDay, tryTakeFromLimit } from '../platform/limits/rate-limits.ts'
-import type { RateLimit } from '../platform/limits/rate-limits.ts'
+import type { StorageLimits } from '../platform/limits/storage-limits.ts'
+
+/** Who calls, and from where if that is known. */
+export interface CallOrigin {
+  agentId: string
+  address?: string | undefined
+}
 
 export interface RecordBudget {
-  /** False if the agent or all agents together have used up their budget, or disk space is low. */
-  trySpend: (agentId: string, bytes: number) => Promise<boolean>
+  /** False if the agent, its address or all agents together have used up their budget, or disk space is low. */
+  trySpend: (origin: CallOrigin, bytes: number) => Promise<boolean>
   /** The same for records of a grant that a user approved: only the agent's own budget counts. */
-  trySpendOwn: (agentId: string, bytes: number) => Promise<boolean>
+  trySpendOwn: (origin: CallOrigin, bytes: number) => Promise<boolean>
 }
 
-interface BudgetNeeds {
-  config: Pick<Config, 'unapprovedBytesPerAgentDay' | 'unapprovedBytesPerDay'>
-  database: Database
+export interface BudgetNeeds {
+  config: UnapprovedConfig
+  storageLimits: StorageLimits
   diskSpace: DiskSpace
-  clock: Clock
-}
-
-interface Bucket {
-  key: string
-  limit: RateLimit
-  chunkKibibytes: number
 }
 
 /** Disk space of a record besides its detail: columns, hash, indexes. */
 export const recordBytes = 700
 
-const kibibyte = 1024
-
-export function createRecordBudget({ config, database, diskSpace, clock }: BudgetNeeds): RecordBudget {
-  /** Bytes taken from a bucket and not yet spent. */
-  const left = new Map<string, number>()
-  const add = (key: string, bytes: number) => {
-    setBounded(left, key, (left.get(key) ?? 0) + bytes)
-  }
-  const perAgent = perDay(config.unapprovedBytesPerAgentDay / kibibyte)
-  const all: Bucket = { key: 'unapproved', limit: perDay(config.unapprovedBytesPerDay / kibibyte), chunkKibibytes: 256 }
-
-  const draw = async ({ key, limit, chunkKibibytes }: Bucket, bytes: number): Promise<boolean> => {
-    const neededKibibytes = Math.ceil(bytes / kibibyte)
-    for (const kibibytes of [Math.max(chunkKibibytes, neededKibibytes), neededKibibytes]) {
-      if ((left.get(key) ?? 0) >= bytes) break
-      if (await tryTakeFromLimit(database.queries, key, limit, clock(), kibibytes)) add(key, kibibytes * kibibyte)
-    }
-    if ((left.get(key) ?? 0) < bytes) return false
-    add(key, -bytes)
-    return true
-  }
-
-  const trySpendOwn: RecordBudget['trySpendOwn'] = (agentId, bytes) =>
-    draw({ key: `unapproved:${agentId}`, limit: perAgent, chunkKibibytes: 16 }, bytes)
-
+export function createRecordBudget({ config, storageLimits, diskSpace }: BudgetNeeds): RecordBudget {
+  const { trySpend } = storageLimits
   return {
-    trySpendOwn,
-    trySpend: async (agentId, bytes) => {
-      if (diskSpace() !== 'ok') return false
-      if (!(await trySpendOwn(agentId, bytes))) return false
-      if (await draw(all, bytes)) return true
-      add(`unapproved:${agentId}`, bytes)
-      return false
-    },
+    trySpendOwn: ({ agentId }, bytes) => trySpend(ownShare(config, 'calls', agentId), bytes),
+    trySpend: async (origin, bytes) =>
+      diskSpace() === 'ok' && (await trySpend(unapprovedShares(config, 'calls', origin), bytes)),
   }
 }

@@ -19,6 +19,8 @@ interface RefusalNeeds {
 
 export type Refusal = Pick<AuditRecord, 'requestId' | 'grantId' | 'userId' | 'connectionId' | 'provider'> & {
   agentId: string
+  /** Of the caller, if it is known. */
+  address?: string | undefined
   code: ErrorCode
   /** What was known of the call when it was refused. */
   facts: Partial<Facts>
@@ -32,6 +34,7 @@ export interface Refusals {
 
 interface Minute {
   agentId: string
+  address: string | undefined
   code: ErrorCode
   startedAt: Date
   recorded: number
@@ -54,11 +57,11 @@ export function createRefusals({ config, database, audit, budget, clock }: Refus
   }
 
   const recordCount = async (minute: Minute) => {
-    const { agentId, code, counted: count } = minute
+    const { agentId, address, code, counted: count } = minute
     if (count === 0) return
     minute.counted = 0
     try {
-      if (await budget.trySpend(agentId, recordBytes)) {
+      if (await budget.trySpend({ agentId, address }, recordBytes)) {
         await append({ agentId, detail: { code, count } })
       } else ofAllAgents.set(code, (ofAllAgents.get(code) ?? 0) + count)
     } catch (error) {
@@ -87,19 +90,19 @@ export function createRefusals({ config, database, audit, budget, clock }: Refus
   }
 
   return {
-    record: async ({ code, facts, ...names }) => {
+    record: async ({ code, facts, address, ...names }) => {
       const { agentId, userId } = names
       const at = clock()
       await closeMinutes()
       const key = `${agentId} ${code}`
-      const minute = minutes.get(key) ?? { agentId, code, startedAt: at, recorded: 0, counted: 0 }
+      const minute = minutes.get(key) ?? { agentId, address, code, startedAt: at, recorded: 0, counted: 0 }
       minutes.set(key, minute)
       const detail = { code, ...shortened(facts) }
       const bytes = recordBytes + JSON.stringify(detail).length
       // Counted before the await below, so that concurrent refusals don't all take the last place.
       const hasPlace = minute.recorded++ < config.refusalRecordsPerMinute
       const spend = userId === undefined ? budget.trySpend : budget.trySpendOwn
-      if (!hasPlace || !(await spend(agentId, bytes))) {
+      if (!hasPlace || !(await spend({ agentId, address }, bytes))) {
         minute.counted++
         return
       }
