@@ -240,6 +240,8 @@ test('persisted queries are refused, and named', () => {
     refuses(undefined, { method, query: '?extensions[persistedQuery][sha256Hash]=ab' }, /persisted/)
   }
   refuses('{"operationName":"A"}', {}, /no GraphQL document/)
+  const ofClients = { operationName: null, variables: null, extensions: { clientLibrary: { name: 'a', version: '1' } } }
+  allows(query(harmless, ofClients))
 })
 
 test('a GitHub comment that contains a login URL is allowed', () => {
