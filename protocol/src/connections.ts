@@ -44,7 +44,11 @@ const Credential = Dictionary(Type.String({ maxLength: 20_000 }), {
 })
 
 export const CreateConnectionBody = Strict({
-  provider_slug: Text({ minLength: 1, maxLength: 100 }),
+  provider_slug: Text({
+    minLength: 1,
+    maxLength: 100,
+    description: 'Of a provider, or of a preset that is connectable',
+  }),
   auth_method: Type.Optional(
     Text({ minLength: 1, maxLength: 40, description: 'Required if several methods take a credential' }),
   ),

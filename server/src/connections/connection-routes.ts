@@ -70,6 +70,7 @@ export function connectionRoutes(http: Http, needs: ConnectionRouteNeeds): void 
         summary: 'Connect an account with a credential, such as an API key',
         description:
           'The provider is asked whether it accepts the credential, up to 10 times an hour; nothing is stored if not. ' +
+          'A preset that no administrator has added becomes a provider with its first account. ' +
           'For OAuth see `/v4/oauth/connect/start`.',
         body: CreateConnectionBody,
         response: { 201: ConnectionView },
