@@ -81,6 +81,48 @@ export const v4Providers: Mutation[] = [
     to: 'defaultApiHosts(metadata)',
   },
   {
+    row: 'Provider: a proposal’s api_hosts are on its own site',
+    file: 'server/src/providers/propose.ts',
+    from: "const wildcard = entries.findIndex((entry) => entry.startsWith('*'))",
+    to: 'const wildcard = -1',
+  },
+  {
+    row: 'Provider: a proposal’s api_hosts are shown to people',
+    file: 'server/src/providers/warning.ts',
+    from: ' Calls that you approve go to ${hosts}.',
+    to: '',
+  },
+  {
+    row: 'Provider: auth_methods and endpoints cannot be changed',
+    file: 'server/src/providers/provider-body.ts',
+    from: 'return names.find((name) => has(CreateProviderBody, name) && !has(known, name))',
+    to: 'return names.find(() => false)',
+  },
+  {
+    row: 'Provider: a removed host ends calls in flight',
+    file: 'server/src/grants/calls-in-flight.ts',
+    from: 'const isRemoved = host !== null &&',
+    to: 'const isRemoved = host === null &&',
+  },
+  {
+    row: 'Provider: a removed host is not asked about credentials',
+    file: 'server/src/connections/check-credential.ts',
+    from: '  assertListed(provider, host)\n',
+    to: '',
+  },
+  {
+    row: 'Provider: a tenant’s credential goes to its own host alone',
+    file: 'server/src/proxy/policy.ts',
+    from: 'const isOfAccount = rules === undefined ||',
+    to: 'const isOfAccount = true ||',
+  },
+  {
+    row: 'Provider: a wildcard over tenants needs a member for the host',
+    file: 'server/src/providers/tenant-hosts.ts',
+    from: 'if (!isSharedWildcard(entry)) continue',
+    to: 'if (entry) continue',
+  },
+  {
     row: 'Provider: slug names it in connect start and in the callback path',
     file: 'server/src/providers/provider.ts',
     from: '/v4/oauth/callback/${slug}',

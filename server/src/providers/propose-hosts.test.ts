@@ -59,6 +59,7 @@ onBothDatabases('the API hosts of a proposal', (engine) => {
       const isRefused = code === 'invalid_field' || code === 'address_not_allowed'
       assert.ok([400, 403].includes(status) && isRefused && field === 'api_hosts.1', `${host} ${JSON.stringify(body)}`)
     }
+    assert.match((await propose(['*.acme.example'])).body.error.message, /Name each host/)
     const { status, body } = await propose(['api.acme.example:8443'])
     assert.deepEqual([status, body.error.code, body.error.field], [403, 'address_not_allowed', 'api_hosts.0'])
     for (const hosts of [[], 'api.acme.example', Array.from({ length: 11 }, (_, n) => `a${n}.acme.example`)]) {

@@ -83,7 +83,7 @@ onBothDatabases('hosts of tenants who are strangers', (engine) => {
     }
   })
 
-  test('an account’s credential goes to its own host alone, whatever the caller or an upstream says', async (t) => {
+  test('an account’s credential goes to its own host alone, whatever a caller or redirect says', async (t) => {
     let location = ''
     const answer: Answer = (response, { headers }) => {
       if (location !== '') response.writeHead(302, { location }).end()
