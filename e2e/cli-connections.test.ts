@@ -2,71 +2,44 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
-import { sharedAuthority } from '../server/testkit/certificates.ts'
-import { createGitHubAppServer } from '../server/testkit/github-app-server.ts'
-import { startTlsUpstream } from '../server/testkit/tls-upstream.ts'
 import { commandLineIn } from './command-line.ts'
 import type { CommandLine } from './command-line.ts'
+import { adasKey, adasNewKey, gracesKey, startKeyApi } from './key-api.ts'
+import type { KeyApi } from './key-api.ts'
 import { succeeded } from './person.ts'
 import { dataFolder, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
 
-const adasKey = 'sk_live_Ada4Zm9vYmFyMTIzNDU2Nzg5MGFiY2Rl'
-const adasNewKey = 'sk_live_AdaNewQWxsIG5ldywgYWxsIHRoZSBz'
-const gracesKey = 'sk_live_Grace0dGhpcyBpcyBhbm90aGVyIGtl'
-const accounts = new Map([
-  [adasKey, 'ada'],
-  [adasNewKey, 'ada'],
-  [gracesKey, 'grace'],
-])
-
-const github = createGitHubAppServer()
-
 const endings: (() => unknown)[] = []
-const scope: Parameters<typeof startTlsUpstream>[0] = { after: (end) => endings.push(end as () => unknown) }
+const scope: Parameters<typeof startKeyApi>[0] = { after: (end) => endings.push(end as () => unknown) }
 const clis: CommandLine[] = []
 let service: RunningService
+let api: KeyApi
 let base = ''
 let folder = ''
 
 before(async () => {
-  const authority = await sharedAuthority()
-  const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
-  const { port } = await startTlsUpstream(scope, certificate, (request, response) => {
-    const { method = '', url: path = '', headers } = request
-    if (path.startsWith('/api/v3/')) {
-      void buffer(request).then((body) => {
-        github.answer(response, { method, path, headers, body: body.toString() })
-      })
-      return
-    }
-    const login = accounts.get(String(headers['x-api-key']))
-    response.writeHead(login === undefined ? 401 : 200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(login === undefined ? {} : { id: `id-of-${login}`, login }))
-  })
-  const host = `localhost:${port}`
+  api = await startKeyApi(scope)
+  const { host, caFile } = api
   service = await startService(scope, 'sqlite', {
     SALLYPORT_EGRESS_ALLOW: host,
-    SALLYPORT_EGRESS_CA_FILE: authority.caFile,
+    SALLYPORT_EGRESS_CA_FILE: caFile,
   })
   base = `http://localhost:${service.port}`
   folder = dataFolder(scope)
   const place = { in: 'header', name: 'x-api-key' }
-  const check = { url: `https://${host}/me`, account: { id: 'id', labels: ['login'] } }
   const two = [
     { name: 'app_id', secret: false, label: 'App ID' },
     { name: 'app_key', label: 'App key' },
   ]
-  const help = 'Create a key in the settings of your account.'
   const given = [
-    [{ kind: 'api_key', help, inject: [{ ...place, template: '{api_key}' }], check }],
+    [api.checked('Create a key in the settings of your account.')],
     [
       { kind: 'api_key', name: 'one', inject: [{ ...place, template: '{api_key}' }] },
       { kind: 'api_key', name: 'two', members: two, inject: [{ ...place, template: '{app_id}:{app_key}' }] },
     ],
-    [{ kind: 'github_app', api_url: `https://${host}/api/v3` }],
+    [api.app],
   ]
   for (const [index, auth_methods] of given.entries()) {
     const slug = ['keys', 'several', 'apps'][index]
@@ -208,7 +181,7 @@ describe('connecting', () => {
 
   test('a key in a file of several lines, named as an option or at the terminal', async () => {
     const cli = await signedIn('app')
-    const { app_id, installation_id, private_key: pem } = github.credential
+    const { app_id, installation_id, private_key: pem } = api.github.credential
     const file = join(cli.home, 'app.pem')
     writeFileSync(file, pem)
     const words = ['connections', 'add', 'apps', '--member', `app_id=${app_id}`]

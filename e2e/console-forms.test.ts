@@ -2,48 +2,22 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { after } from 'node:test'
 import type { Page } from 'playwright-core'
-import { sharedAuthority } from '../server/testkit/certificates.ts'
-import { createGitHubAppServer } from '../server/testkit/github-app-server.ts'
-import { startTlsUpstream } from '../server/testkit/tls-upstream.ts'
 import { assertAccessible } from './accessible.ts'
 import { base, hears, inBrowser, issueLink, post, postAsAdmin, press, sees, serve } from './in-browser.ts'
 import type { Visit } from './in-browser.ts'
+import { adasKey, adasNewKey, gracesKey, startKeyApi } from './key-api.ts'
 import { dataFolder, roomy } from './running-service.ts'
 
 const endings: (() => unknown)[] = []
-const scope: Parameters<typeof startTlsUpstream>[0] = { after: (end) => endings.push(end as () => unknown) }
-const authority = await sharedAuthority()
-const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
-const adasKey = 'sk_live_Ada4Zm9vYmFyMTIzNDU2Nzg5MGFiY2Rl'
-const adasNewKey = 'sk_live_AdaNewQWxsIG5ldywgYWxsIHRoZSBz'
-const gracesKey = 'sk_live_Grace0dGhpcyBpcyBhbm90aGVyIGtl'
-/** The keys that the API accepts, and their accounts. */
-const accounts = new Map([
-  [adasKey, 'ada'],
-  [adasNewKey, 'ada'],
-  [gracesKey, 'grace'],
-])
-const github = createGitHubAppServer()
-const { port } = await startTlsUpstream(scope, certificate, (request, response) => {
-  const { method = '', url: path = '', headers } = request
-  if (path.startsWith('/api/v3/')) {
-    void buffer(request).then((body) => {
-      github.answer(response, { method, path, headers, body: body.toString() })
-    })
-    return
-  }
-  const login = accounts.get(String(headers['x-api-key']))
-  response.writeHead(login === undefined ? 401 : 200, { 'content-type': 'application/json' })
-  response.end(JSON.stringify(login === undefined ? {} : { id: `id-of-${login}`, login }))
-})
-const host = `localhost:${port}`
+const scope: Parameters<typeof startKeyApi>[0] = { after: (end) => endings.push(end as () => unknown) }
+const api = await startKeyApi(scope)
+const { host, accounts, github } = api
 serve({
   ...roomy,
   SALLYPORT_EGRESS_ALLOW: host,
-  SALLYPORT_EGRESS_CA_FILE: authority.caFile,
+  SALLYPORT_EGRESS_CA_FILE: api.caFile,
   SALLYPORT_CONNECTS_PER_HOUR: '1000',
 })
 after(async () => {
@@ -53,20 +27,13 @@ after(async () => {
 let providers: Promise<void> | undefined
 
 async function createProviders(): Promise<void> {
-  const keys = {
-    ...{ kind: 'api_key', help: 'Create a key in the settings of your account.' },
-    inject: [{ in: 'header', name: 'x-api-key', template: '{api_key}' }],
-    check: { url: `https://${host}/me`, account: { id: 'id', labels: ['login'] } },
-  }
+  const keys = api.checked('Create a key in the settings of your account.')
   const inject = [{ in: 'header', name: 'x-api-key', template: '{api_key}:{site_key}' }]
   const members = [{ name: 'api_key' }, { name: 'site_key', label: 'Site key' }]
   const unchecked = { kind: 'api_key', name: 'two_keys', label: 'Two keys', members, inject }
   const given = [
     { provider_name: 'Keys', slug: 'keys', api_hosts: [host], auth_methods: [keys] },
-    {
-      ...{ provider_name: 'Apps', slug: 'apps', api_hosts: [host] },
-      auth_methods: [{ kind: 'github_app', api_url: `https://${host}/api/v3` }],
-    },
+    { provider_name: 'Apps', slug: 'apps', api_hosts: [host], auth_methods: [api.app] },
     { provider_name: 'Several', slug: 'several', api_hosts: [host], auth_methods: [keys, unchecked] },
   ]
   for (const body of given) assert.equal((await postAsAdmin('/v4/providers', body)).status, 201)
@@ -254,10 +221,8 @@ inBrowser(
     assert.deepEqual(await connectionsOf(person), [])
     await upload.setInputFiles(file('app.pem', pem))
     await page.getByText('app.pem').waitFor()
-    assert.equal(
-      await field.evaluate((node) => getComputedStyle(node).getPropertyValue('-webkit-text-security')),
-      'disc',
-    )
+    const shownAs = `getComputedStyle(document.querySelector('textarea')).getPropertyValue('-webkit-text-security')`
+    assert.equal(await page.evaluate(shownAs), 'disc')
     await fits(page)
     await press(page, 'Connect')
     await sees(page, 'Connections')
