@@ -1,12 +1,15 @@
 /** Egress has its own tests; these test its rules through the whole pipeline. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { startCalling, startUpstream } from '../../testkit/calling.ts'
 import type { Calling } from '../../testkit/calling.ts'
 import { sharedAuthority } from '../../testkit/certificates.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { leadingTo } from '../../testkit/egress.ts'
+import { startNameServer } from '../../testkit/name-server.ts'
 import type { Engine } from '../platform/database/database.ts'
+import { createResolver } from '../platform/egress/resolver.ts'
 import type { Lookup } from '../platform/egress/resolver.ts'
 
 /** One disallowed address of each kind: loopback, private, cloud metadata, tunnels, IPv4-mapped. */
@@ -72,6 +75,34 @@ onBothDatabases('a call by a name', (engine) => {
     assertNotAllowed(await calling.proxy({ url }), 'the second answer counts')
     assert.equal(lookup.asked.length, 2)
     assert.equal(target.connections(), 0)
+  })
+
+  test('whose name servers are silent waits for a share of the look-ups, while others go on', async (t) => {
+    const target = await startUpstream(t)
+    const silent = Array.from({ length: 60 }, (_, index) => `silent-${index}.example.com`)
+    const names = Object.fromEntries(silent.map((name) => [name, 'silent' as const]))
+    const { address } = await startNameServer(t, { ...names, 'api.example.com': ['127.0.0.1'] })
+    const { port } = target
+    const { service, proxy, records } = await startCalling(t, engine, {
+      lookup: createResolver({ servers: [address], timeoutMs: 1_000, bounds: { perAsker: 8, maxWaitMs: 200 } }),
+      provider: { api_hosts: [`*.example.com:${port}`] },
+      terms: { allowedHosts: [`*.example.com:${port}`] },
+      settings: { SALLYPORT_EGRESS_ALLOW: '127.0.0.1', SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '0' },
+    })
+    const calls = Promise.all(silent.map((name) => proxy({ url: `https://${name}:${port}/` })))
+    await setImmediate()
+    const url = new URL(`https://api.example.com:${port}/`)
+    const common = { method: 'GET', headers: [], body: undefined, suppliedBy: 'operator' as const }
+    assert.equal((await service.egress.collect({ ...common, url, pool: 'another account' })).status, 200)
+    const refused = (await calls).filter(({ status }) => status === 503)
+    assert.equal(refused.length, silent.length - 8)
+    for (const { body, headers } of refused) {
+      assert.deepEqual([body.error.code, body.error.retryable, headers['retry-after']], ['busy', true, '5'])
+    }
+    const outcomes = (await records()).filter(({ event }) => event === 'proxy.outcome')
+    assert.equal(outcomes.length, silent.length)
+    assert.equal(outcomes.filter(({ detail }) => detail.code === 'busy').length, refused.length)
+    assert.equal((await proxy({ url: url.href })).status, 200)
   })
 
   test('that the operator listed may be private, and its certificate must be valid', async (t) => {

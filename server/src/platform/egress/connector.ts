@@ -7,9 +7,10 @@ import type { LookupFunction } from 'node:net'
 import { connect, createSecureContext, getCACertificates } from 'node:tls'
 import type { SecureContext, TLSSocket } from 'node:tls'
 import type { buildConnector } from 'undici'
+import { Busy } from '../limits/semaphore.ts'
 import { parseAddress } from './address.ts'
 import type { Destinations, Place, SuppliedBy } from './destinations.ts'
-import { codeOf, invalidUrl, notAllowed, timedOut, tlsFailure, unreachable } from './failures.ts'
+import { codeOf, invalidUrl, notAllowed, timedOut, tlsFailure, tooManyLookups, unreachable } from './failures.ts'
 import type { Lookup } from './resolver.ts'
 
 /** `either` uses HTTP/2 if the server offers it. */
@@ -27,9 +28,9 @@ interface Needs {
 
 export function createConnectors({ destinations, lookup, ca, takeSocket, connectMs }: Needs) {
   /** The addresses to connect to. Throws if any address of the name is refused. */
-  const resolve = async (place: Place, suppliedBy: SuppliedBy): Promise<string[]> => {
+  const resolve = async (place: Place, suppliedBy: SuppliedBy, asker: string): Promise<string[]> => {
     const answer =
-      isIP(place.host) === 0 ? await lookup(place.host).catch(nameFailure(place)) : [{ address: place.host }]
+      isIP(place.host) === 0 ? await lookup(place.host, asker).catch(nameFailure(place)) : [{ address: place.host }]
     const addresses = answer.map(({ address }) => address)
     if (addresses.length === 0) throw unreachable(place.host, 'no address')
     for (const address of addresses) {
@@ -42,13 +43,14 @@ export function createConnectors({ destinations, lookup, ca, takeSocket, connect
   const open = async (
     { hostname, port, protocol: scheme }: buildConnector.Options,
     suppliedBy: SuppliedBy,
+    asker: string,
     protocol: Protocol,
     signal: AbortSignal,
   ): Promise<TLSSocket> => {
     if (scheme !== 'https:') throw invalidUrl('The URL is not https.')
     const place = { host: hostname, port: port === '' ? 443 : Number(port) }
     const late = rejectedBy(signal)
-    const addresses = await Promise.race([resolve(place, suppliedBy), late])
+    const addresses = await Promise.race([resolve(place, suppliedBy, asker), late])
     const isListed = addresses.every((address) => destinations.listsAddress(address, place, suppliedBy))
     const free = await takeSocket(signal)
     const socket = connect({
@@ -74,15 +76,16 @@ export function createConnectors({ destinations, lookup, ca, takeSocket, connect
   const opening = new Set<AbortController>()
 
   return {
+    /** `asker`: whose share of the look-ups is used. */
     connector:
-      (suppliedBy: SuppliedBy, protocol: Protocol): buildConnector.connector =>
+      (suppliedBy: SuppliedBy, asker: string, protocol: Protocol): buildConnector.connector =>
       (options, callback) => {
         const late = new AbortController()
         opening.add(late)
         const timer = setTimeout(() => {
           late.abort(timedOut(options.hostname, 'connection'))
         }, connectMs)
-        open(options, suppliedBy, protocol, late.signal)
+        open(options, suppliedBy, asker, protocol, late.signal)
           .finally(() => {
             clearTimeout(timer)
             opening.delete(late)
@@ -127,7 +130,7 @@ function offered(...protocols: string[]): DataView {
 
 function nameFailure(place: Place) {
   return (error: unknown): never => {
-    throw unreachable(place.host, codeOf(error))
+    throw error instanceof Busy ? tooManyLookups(place.host) : unreachable(place.host, codeOf(error))
   }
 }
 

@@ -113,7 +113,7 @@ export function createDestinations(allow: readonly AllowEntry[], lookup: Lookup)
       const place = placeOf(url)
       if (isIP(place.host) !== 0) return
       const late = sleep(patienceMs, [], { ref: false })
-      for (const { address } of await Promise.race([lookup(place.host).catch(() => []), late])) {
+      for (const { address } of await Promise.race([lookup(place.host, suppliedBy).catch(() => []), late])) {
         const reason = judge(address, place, suppliedBy)
         if (reason !== undefined) throw notAllowed(place.host, reason, field)
       }

@@ -11,6 +11,7 @@ const codes = [
   'upstream_timeout',
   'upstream_body_too_large',
   'upstream_encoding_unsupported',
+  'busy',
 ] as const satisfies ErrorCode[]
 
 export function isEgressFailure(error: unknown): error is ServiceError {
@@ -32,6 +33,12 @@ export const notDecodable = failing('upstream_encoding_unsupported')
 
 export function timedOut(host: string, waitedFor: string): ServiceError {
   return timeout(host, `no ${waitedFor} in time`)
+}
+
+/** Too many names of the same account, or of all, wait for their name servers. */
+export function tooManyLookups(host: string): ServiceError {
+  const message = 'Too many host names are being looked up whose name servers are slow. Nothing was sent.'
+  return new ServiceError('busy', { message, detail: `${host}: no place for a look-up`, retryAfterSeconds: 5 })
 }
 
 export function invalidUrl(message: string, field?: string): ServiceError {

@@ -96,8 +96,9 @@ export function createPools(needs: {
   }
   const connectors = createConnectors({ ...needs, takeSocket })
 
-  const open = (key: string, { origin, suppliedBy, protocol }: PoolKey): SharedSockets => {
-    const connect = connectors.connector(suppliedBy, protocol)
+  const open = (key: string, { origin, suppliedBy, protocol, name }: PoolKey): SharedSockets => {
+    const asker = name === '' ? suppliedBy : `account ${name}`
+    const connect = connectors.connector(suppliedBy, asker, protocol)
     let isHttp2 = false
     const noting: typeof connect = (options, callback) => {
       connect(options, (...opened) => {

@@ -6,6 +6,9 @@ import type { TestContext } from 'node:test'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import { startNameServer } from '../../../testkit/name-server.ts'
 import type { Names } from '../../../testkit/name-server.ts'
+import { Busy } from '../limits/semaphore.ts'
+import type { LookupBounds } from './lookup-places.ts'
+import { createLookupPlaces } from './lookup-places.ts'
 import { createResolver } from './resolver.ts'
 
 async function resolverFor(
@@ -13,6 +16,7 @@ async function resolverFor(
   names: Names,
   files: { hosts?: string; resolv?: string } = {},
   timeoutMs = 300,
+  bounds: Partial<LookupBounds> = {},
 ) {
   const folder = temporaryFolder(t)
   const hostsFile = join(folder, 'hosts')
@@ -20,8 +24,8 @@ async function resolverFor(
   if (files.hosts !== undefined) writeFileSync(hostsFile, files.hosts)
   if (files.resolv !== undefined) writeFileSync(resolvConf, files.resolv)
   const server = await startNameServer(t, names)
-  const lookup = createResolver({ servers: [server.address], hostsFile, resolvConf, timeoutMs })
-  const resolve = async (name: string) => (await lookup(name)).map(({ address }) => address)
+  const lookup = createResolver({ servers: [server.address], hostsFile, resolvConf, timeoutMs, bounds })
+  const resolve = async (name: string, asker = 'someone') => (await lookup(name, asker)).map(({ address }) => address)
   return { server, resolve, hostsFile }
 }
 
@@ -47,11 +51,41 @@ test('names whose servers do not answer do not delay other names', async (t) => 
   const names = Object.fromEntries(silent.map((name) => [name, 'silent' as const]))
   const { resolve } = await resolverFor(t, { ...names, 'a.example': ['192.0.2.1'] }, {}, 1_500)
   let ended = 0
-  const waiting = silent.map((name) => resolve(name).catch(() => ended++))
+  const waiting = silent.map((name) => resolve(name, `asker of ${name}`).catch(() => ended++))
   for (let turn = 0; turn < 3; turn++) assert.deepEqual(await resolve('a.example'), ['192.0.2.1'])
   assert.equal(ended, 0)
   await Promise.all(waiting)
   assert.equal(ended, silent.length)
+})
+
+test('one asker with thousands of silent names has a share of the look-ups, and others go on', async (t) => {
+  const count = 2_000
+  const silent = Array.from({ length: count }, (_, index) => `silent-${index}.example`)
+  const names = Object.fromEntries(silent.map((name) => [name, 'silent' as const]))
+  const bounds = { perAsker: 32, inAll: 64, maxWaitMs: 500 }
+  const { server, resolve } = await resolverFor(t, { ...names, 'a.example': ['192.0.2.1'] }, {}, 800, bounds)
+  const failures = silent.map((name) => resolve(name, 'hostile').catch((error: unknown) => error))
+  const startedAt = performance.now()
+  assert.deepEqual(await resolve('a.example', 'other'), ['192.0.2.1'])
+  assert.ok(performance.now() - startedAt < 1_000)
+  const asked = new Set(server.asked.filter((query) => query.includes('silent')).map((query) => query.split(' ')[1]))
+  assert.ok(asked.size <= 32, `${asked.size} names under way`)
+  const errors = await Promise.all(failures)
+  assert.ok(errors.filter((error) => error instanceof Busy).length >= count - 2 * 32)
+  assert.deepEqual(await resolve('a.example', 'hostile'), ['192.0.2.1'], 'its places are free again')
+})
+
+test('look-ups of all askers together are limited too, and nothing is kept of those that are over', async () => {
+  const places = createLookupPlaces({ perAsker: 2, inAll: 4, maxWaiting: 1, maxWaitMs: 50 })
+  const frees = await Promise.all(['a', 'a', 'b', 'b'].map(places.take))
+  for (const asker of ['a', 'c']) await assert.rejects(places.take(asker), Busy)
+  const waiting = places.take('d')
+  await assert.rejects(places.take('e'), Busy, 'the queue is full')
+  frees[0]?.()
+  frees[1]?.()
+  ;(await waiting)()
+  for (const free of frees) free()
+  assert.equal(places.askers(), 0)
 })
 
 test('concurrent lookups are coalesced, and a failure is cached briefly', async (t) => {
@@ -104,7 +138,7 @@ test('a changed resolv.conf takes effect immediately', async (t) => {
   const resolvConf = join(temporaryFolder(t), 'resolv.conf')
   const servers = [here.address]
   const lookup = createResolver({ servers, resolvConf, timeoutMs: 300 })
-  const resolve = async (name: string) => (await lookup(name)).map(({ address }) => address)
+  const resolve = async (name: string) => (await lookup(name, 'someone')).map(({ address }) => address)
   assert.deepEqual(await resolve('a.example'), ['192.0.2.1'], 'there need be no such file')
   const late = assert.rejects(resolve('gone.example'), { code: 'ETIMEOUT' })
   servers[0] = there.address

@@ -8,9 +8,14 @@ import { isIP } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setBounded } from '../cache/memoize.ts'
 import { codeOf } from './failures.ts'
+import { createLookupPlaces } from './lookup-places.ts'
+import type { LookupBounds } from './lookup-places.ts'
 
-/** Finds all addresses of a name. */
-export type Lookup = (name: string) => Promise<readonly { address: string }[]>
+/**
+ * Finds all addresses of a name. `asker` is on whose behalf: each has a share of the look-ups under way. Rejects with `Busy`
+ * if that is used up.
+ */
+export type Lookup = (name: string, asker: string) => Promise<readonly { address: string }[]>
 
 export interface ResolverOptions {
   /** `address:port`; by default those of resolv.conf. */
@@ -20,6 +25,7 @@ export interface ResolverOptions {
   resolvConf?: string
   /** For one attempt at one server. There are two attempts. */
   timeoutMs?: number
+  bounds?: Partial<LookupBounds>
 }
 
 /** How long a failed look-up is cached. */
@@ -33,23 +39,29 @@ export function createResolver({
   hostsFile = '/etc/hosts',
   resolvConf = '/etc/resolv.conf',
   timeoutMs = 2_000,
+  bounds,
 }: ResolverOptions = {}): Lookup {
+  const { take } = createLookupPlaces(bounds)
   const hosts = cachedFile(hostsFile, readHosts)
   // c-ares reads resolv.conf only once, but name servers change when a machine changes networks.
   const nameServers = cachedFile(resolvConf, (lines) => {
     const resolver = new Resolver({ timeout: timeoutMs, tries: 2 })
     if (servers) resolver.setServers(servers)
-    return askNameServers(resolver, readSearchDomains(lines))
+    return askNameServers(resolver, readSearchDomains(lines), take)
   })
-  return async (name) => {
+  return async (name, asker) => {
     const lower = name.toLowerCase().replace(/\.$/, '')
     // RFC 6761: localhost is always this machine.
     const given = hosts().get(lower) ?? (/(?:^|\.)localhost$/.test(lower) ? loopback : undefined)
-    return (given ?? (await nameServers()(lower))).map((address) => ({ address }))
+    return (given ?? (await nameServers()(lower, asker))).map((address) => ({ address }))
   }
 }
 
-function askNameServers(resolver: Resolver, searchDomains: readonly string[]): (name: string) => Promise<string[]> {
+function askNameServers(
+  resolver: Resolver,
+  searchDomains: readonly string[],
+  takePlace: (asker: string) => Promise<() => void>,
+): (name: string, asker: string) => Promise<string[]> {
   const underWay = new Map<string, Promise<string[]>>()
   const failures = new Map<string, { error: unknown; until: number }>()
 
@@ -83,13 +95,22 @@ function askNameServers(resolver: Resolver, searchDomains: readonly string[]): (
     }
   }
 
-  return async (name) => {
+  const askInPlace = async (name: string, asker: string): Promise<string[]> => {
+    const free = await takePlace(asker)
+    try {
+      return await askWithDomains(name)
+    } finally {
+      free()
+    }
+  }
+
+  return async (name, asker) => {
     const failure = failures.get(name)
     if (failure && failure.until > performance.now()) throw failure.error
     failures.delete(name)
     let asking = underWay.get(name)
     if (!asking) {
-      asking = askWithDomains(name).finally(() => underWay.delete(name))
+      asking = askInPlace(name, asker).finally(() => underWay.delete(name))
       underWay.set(name, asking)
     }
     return asking

@@ -62,7 +62,7 @@ export function createSender<Target extends PushTarget>(
       if (error instanceof PushFailed) return error.outcome
       if (!isEgressFailure(error)) throw error
       // Network failures are temporary; an address that is not allowed is permanent.
-      const passes = ['upstream_unreachable', 'upstream_tls_error', 'upstream_timeout'].includes(error.code)
+      const passes = ['upstream_unreachable', 'upstream_tls_error', 'upstream_timeout', 'busy'].includes(error.code)
       return { kind: passes ? 'later' : 'refused', reason: error.code }
     }
   }
