@@ -113,6 +113,15 @@ export const AuthMethod = Strict({
         'https://HOST/api/v3. Its host is one of api_hosts',
     }),
   ),
+  token_url: Type.Optional(
+    Text({
+      minLength: 1,
+      maxLength: 500,
+      description:
+        'Of client_credentials, where each tenant has a token endpoint: https://{shop}.myshopify.com/admin/oauth/access_token. ' +
+        'The client authenticates by client_secret_post. Otherwise it is the token_url of the provider',
+    }),
+  ),
 })
 export type AuthMethod = Static<typeof AuthMethod>
 export const AuthMethods = Type.Array(AuthMethod, { minItems: 1, maxItems: 10 })
@@ -170,5 +179,6 @@ export const AuthMethodDetails = Type.Object({
     }),
   ),
   api_url: Type.Optional(Type.String({ description: 'Of github_app' })),
+  token_url: Type.Optional(Type.String({ description: 'Of client_credentials with an endpoint for each tenant' })),
 })
 export type AuthMethodDetails = Static<typeof AuthMethodDetails>

@@ -182,7 +182,13 @@ function answered(ask: () => Promise<Checked>): Promise<Checked> {
       const extra = { upstream_status: error.status ?? 400 }
       throw new ServiceError('credential_refused', { field: 'credential', extra })
     }
-    if (error instanceof OAuthAnswerInvalid || isUnavailable(error)) throw unavailable(error.message)
+    if (error instanceof OAuthAnswerInvalid) throw unavailable(error.message)
+    if (isUnavailable(error)) {
+      const { code, message: detail } = error
+      throw code === 'address_not_allowed'
+        ? new ServiceError(code, { field: 'credential', detail })
+        : unavailable(detail)
+    }
     throw error
   })
 }

@@ -73,11 +73,17 @@ export async function createProvider(
   assertTenantsAreNamed(wantedHosts ?? [], wantedMethods)
   const usesOAuth2 = wantedMethods.some(({ kind }) => kind === 'oauth2')
   const kinds = wantedMethods.map(({ kind }) => kind)
+  const needsTokenUrl = wantedMethods.some(
+    ({ kind, token_url }) => kind === 'client_credentials' && token_url === undefined,
+  )
   const issuing = {
     ...wanted,
     metadata: { ...usualTokenUrl(kinds), ...(ownServer && issuingUrl(ownServer)), ...wanted.metadata },
   }
-  if (!usesOAuth2) assertNoOAuth2(wanted, { apiHosts: wantedHosts, kinds, tokenUrl: issuing.metadata.token_endpoint })
+  if (!usesOAuth2) {
+    assertNoOAuth2(wanted, { apiHosts: wantedHosts, kinds })
+    if (needsTokenUrl && issuing.metadata.token_endpoint === undefined) throw missing('token_url')
+  }
   const scopes = wanted.scopes ?? (usesOAuth2 ? [...(oauth?.defaultScopes ?? [])] : [])
   const given = givenClient(wanted, oauth)
   const description = usesOAuth2 ? describe(needs, oauth ? overPreset(oauth, wanted) : wanted, 'operator') : undefined
@@ -151,7 +157,7 @@ function readCalling(
 /** Members that only OAuth uses would be ignored, so they are refused. */
 function assertNoOAuth2(
   wanted: NewProvider,
-  { apiHosts, kinds, tokenUrl }: { apiHosts: unknown; kinds: readonly AuthMethodKind[]; tokenUrl: unknown },
+  { apiHosts, kinds }: { apiHosts: unknown; kinds: readonly AuthMethodKind[] },
 ): void {
   const { clientId, clientSecret, authMethod, scopes, discoveryUrl, metadata, injection, authorizationParams } = wanted
   const metadataFields: Record<string, string> = { ...endpointFields, issuer: 'issuer_url' }
@@ -171,7 +177,6 @@ function assertNoOAuth2(
     throw new ServiceError('invalid_field', { field, message })
   }
   if (!apiHosts) throw missing('api_hosts')
-  if (isClient && tokenUrl === undefined) throw missing('token_url')
   if (isClient && authMethod === 'none') {
     const message = 'A client needs its secret here. Use client_secret_basic or client_secret_post.'
     throw new ServiceError('invalid_field', { field: 'token_endpoint_auth_method', message })

@@ -32,7 +32,7 @@ export function readAuthMethods(
 function readMethod(given: GivenMethod, apiHosts: readonly string[], field: string): AuthMethod {
   const { kind, name = kind, label = null, help = null } = given
   if (kind === 'oauth2') {
-    const extra = (['members', 'inject', 'check', 'signs', 'api_url'] as const).find(
+    const extra = (['members', 'inject', 'check', 'signs', 'api_url', 'token_url'] as const).find(
       (member) => given[member] !== undefined,
     )
     if (extra !== undefined) throw invalid(`${field}.${extra}`, 'The method "oauth2" has no such member. Omit it.')
@@ -48,6 +48,7 @@ function readMethod(given: GivenMethod, apiHosts: readonly string[], field: stri
     check: given.check ? readCheck(given.check, known, apiHosts, `${field}.check`) : null,
     ...readSigns(given, apiHosts, `${field}.signs`),
     ...readApiUrl(given, apiHosts, `${field}.api_url`),
+    ...readTokenUrl(given, members, `${field}.token_url`),
   }
   if (isMintedMethod(method)) assertIsMinted(given, field)
   else if (isFormMethod(method)) assertIsSent(method, field)
@@ -65,6 +66,25 @@ function readSigns(
   }
   if (!signs) throw new ServiceError('missing_field', { field, message: `"${field}" is missing. Add it.` })
   return { signs: readSigningEntries(signs, apiHosts, field) }
+}
+
+/** Each tenant's token endpoint is at the host that a member names. The credential is sent nowhere else. */
+function readTokenUrl(
+  { kind, token_url }: GivenMethod,
+  members: readonly CredentialMember[],
+  field: string,
+): Pick<AuthMethod, 'token_url'> {
+  if (token_url === undefined) return {}
+  if (kind !== 'client_credentials') throw invalid(field, `The method "${kind}" has no such member. Omit it.`)
+  const start = `https://${members.find(({ host }) => host !== null)?.host ?? ''}`
+  const path = token_url.slice(start.length)
+  const isPath = path.startsWith('/') && URL.parse(`https://host.example${path}`)?.pathname === path
+  if (token_url.startsWith(start) && isPath) return { token_url }
+  throw invalid(
+    field,
+    'Write a URL at the host that a member names, such as https://{tenant}.example.com/token, without a query. ' +
+      'If there is one for all, set the "token_url" of the provider instead.',
+  )
 }
 
 /** Assertions of the app are sent there. */
@@ -135,13 +155,20 @@ function assertTenantHost({ name, secret }: CredentialMember, host: string, apiH
   }
 }
 
+const issuedToken = new Map([['token', memberNamed('token')]])
+
 function readPlaces(
-  { kind, inject }: GivenMethod,
+  { kind, inject, token_url }: GivenMethod,
   members: ReadonlyMap<string, CredentialMember>,
   apiHosts: readonly string[],
   field: string,
 ): CredentialPlace[] {
   const usual = kind === 'oauth2' ? [] : authKindOf(kind).inject
+  if (inject && token_url !== undefined) {
+    const other = inject.findIndex(({ in: where }) => where !== 'header')
+    if (other !== -1) throw invalid(`${field}.${other}.in`, 'An issued token is sent in a header.')
+    return inject.map((place, index) => readPlace(place, issuedToken, apiHosts, `${field}.${index}`))
+  }
   if (usual !== 'required') {
     if (inject) throw invalid(field, `The method "${kind}" is always sent in the same way. Omit "inject".`)
     return [...usual]
@@ -232,13 +259,14 @@ function assertKnown(parts: readonly TemplatePart[], members: ReadonlyMap<string
 }
 
 /** What the token endpoint expects is fixed, and issuing a token is the check. */
-function assertIsMinted({ kind, members, check }: GivenMethod, field: string): void {
+function assertIsMinted({ kind, members, check, token_url }: GivenMethod, field: string): void {
   if (check) throw invalid(`${field}.check`, `The method "${kind}" is always checked in the same way. Omit "check".`)
   const known = kind === 'oauth2' ? [] : authKindOf(kind).defaultMembers
   members?.forEach((member, index) => {
     const usual = known.find(({ name }) => name === member.name)
     const isChanged = member.host !== undefined || (member.secret ?? usual?.secret) !== usual?.secret
-    if (!usual || isChanged) {
+    const namesTenant = !usual && token_url !== undefined && member.host !== undefined
+    if (!namesTenant && (!usual || isChanged)) {
       throw invalid(`${field}.members.${index}`, `The members of "${kind}" are fixed. Only labels can be set.`)
     }
   })

@@ -6,6 +6,7 @@ import type { Egress, EgressRequest } from '../platform/egress/egress.ts'
 import type { SuppliedBy } from '../platform/egress/destinations.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { perSecond } from '../platform/limits/rate-limits.ts'
+import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import {
   isFormMethod,
   isMintedMethod,
@@ -13,6 +14,7 @@ import {
   isSigned,
   presetOfKind,
 } from '../providers/auth-kinds/auth-kind.ts'
+import type { AuthMethod } from '../providers/auth-method.ts'
 import { injectorOf } from '../providers/injector.ts'
 import { awsInjects } from './credential-kinds/aws.ts'
 import { headerInjects } from './credential-kinds/header.ts'
@@ -43,7 +45,7 @@ export function connectionRoute(needs: ConnectionRouteNeeds, { grant, connection
   return {
     upstream: httpsUpstream(needs.egress, pool, whoShaped(provider, method)),
     rules: {
-      metadata,
+      metadata: withTenantEndpoint(metadata, method, connection.apiHost),
       preset: preset ?? presetOfKind(method),
       apiHosts,
       apiHost: connection.apiHost,
@@ -57,6 +59,12 @@ export function connectionRoute(needs: ConnectionRouteNeeds, { grant, connection
       rate: { key: `proxy-call:${grant.agentId}`, limit: perSecond(proxyRatePerAgent, proxyBurstPerAgent) },
     }),
   }
+}
+
+/** A tenant's token endpoint is never proxied either. */
+function withTenantEndpoint(metadata: Metadata, { token_url }: AuthMethod, apiHost: string | null): Metadata {
+  if (token_url === undefined || apiHost === null) return metadata
+  return { ...metadata, token_endpoint: token_url.replace(/^https:\/\/[^/]*/, `https://${apiHost}`) }
 }
 
 /** Only calls of the same connection share sockets: a confused upstream can't give one user another's answer. */

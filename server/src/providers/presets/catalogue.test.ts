@@ -100,7 +100,9 @@ for (const preset of presets) {
       for (const { label, name } of method.members)
         assert.ok(label !== null || method.members.length === 1 || method.kind !== 'api_key', name)
     }
-    const isMinted = authMethods.some(({ kind }) => kind !== 'oauth2' && authKindOf(kind).tokenUrl !== undefined)
+    const isMinted = authMethods.some(
+      ({ kind, token_url }) => kind !== 'oauth2' && token_url === undefined && authKindOf(kind).tokenUrl !== undefined,
+    )
     // A provider has one token endpoint, and OAuth's precedes.
     assert.equal(preset.tokenUrl !== undefined, isMinted && !oauth)
   })
@@ -139,11 +141,11 @@ test('a wildcard without a member or an answer that names the host is found', ()
   const { apiHostFrom, ...oauth } = salesforce.oauth
   assert.equal(apiHostFrom, 'instance_url')
   assert.deepEqual(methodsForAnyTenant({ ...salesforce, oauth }), ['oauth2'])
-  const [method] = zendesk.authMethods
-  const members = method?.members?.map(({ host, ...member }) =>
-    host === undefined ? member : { ...member, secret: false },
-  )
-  const unbound = { kind: 'api_key' as const, ...method, check: undefined, members }
+  const unbound = {
+    kind: 'api_key' as const,
+    help: 'Create a key in the settings.',
+    inject: [{ in: 'header' as const, name: 'authorization', template: 'Bearer {api_key}' }],
+  }
   assert.deepEqual(methodsForAnyTenant({ ...zendesk, authMethods: [unbound] }), ['api_key'])
   assert.throws(() => {
     assertTenantsAreNamed(shopify.apiHosts, [unbound])

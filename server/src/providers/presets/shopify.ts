@@ -34,6 +34,18 @@ export const shopify: Preset = {
         account: { id: 'shop.id', labels: ['shop.name', 'shop.myshopify_domain'] },
       },
     },
+    {
+      kind: 'client_credentials',
+      label: 'App of your organization',
+      help: 'In the Dev Dashboard, create an app with no more scopes than are needed, install it in the shop, and open its settings: they show the client ID and the secret. The shop is the first part of its myshopify.com address.',
+      members: [
+        { name: 'shop', label: 'Shop', host: '{shop}.myshopify.com' },
+        { name: 'client_id', label: 'Client ID' },
+        { name: 'client_secret', label: 'Client secret' },
+      ],
+      inject: [{ in: 'header', name: 'x-shopify-access-token', template: '{token}' }],
+      token_url: 'https://{shop}.myshopify.com/admin/oauth/access_token',
+    },
   ],
   apiHosts: [host],
   batchPaths: [{ host, path: '/admin/api/*/graphql' }],
@@ -60,6 +72,7 @@ export const shopify: Preset = {
   credentialFields,
   bodyChecks: ['graphql'],
   docs: [
+    'https://shopify.dev/docs/apps/build/authentication-authorization/client-credentials-grant',
     'https://shopify.dev/docs/apps/build/authentication-authorization/legacy/admin-custom-apps',
     'https://shopify.dev/docs/api/admin-rest/latest/resources/shop',
     'https://shopify.dev/docs/api/admin-graphql/latest',
