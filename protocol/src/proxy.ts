@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { grantStatuses } from './grants.ts'
+import { streamedCallType } from './streamed-call.ts'
 import { Dictionary, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
 /** What an AWS request is signed for, where its host leaves a choice. */
@@ -8,9 +9,6 @@ export const AwsScope = Strict({
   service: Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,64}$', examples: ['s3'] })),
 })
 export type AwsScope = Static<typeof AwsScope>
-
-/** The media type of a call whose body is streamed: the call as one line of JSON, a line feed, then the body's bytes. */
-export const streamedCallType = 'application/vnd.sallyport.call'
 
 export const ProxyBody = Strict({
   grant_id: Text({ maxLength: 100 }),

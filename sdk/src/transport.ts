@@ -1,7 +1,10 @@
 /** Sends every request of a client: base URL, credential, timeout, retries, and checks of the response. */
 import { SallyportError } from './errors.ts'
+import { streamedCallType } from '@sallyport/protocol/streamed-call'
 import { errorIn } from './error-answer.ts'
 import { readBounded } from './read-bounded.ts'
+import { followedBy } from './request-body.ts'
+import type { Upload } from './request-body.ts'
 import { retrying, timerMs } from './retrying.ts'
 
 export interface ClientOptions {
@@ -30,6 +33,8 @@ export interface WireCall {
   path: string
   query?: object | undefined
   body?: unknown
+  /** The body of the proxied call, sent after `body`. */
+  upload?: Upload
   headers?: Record<string, string>
   /** The call can be repeated safely although it is not a GET. */
   isRepeatable?: boolean
@@ -120,7 +125,7 @@ async function jsonIn<T>(response: Response): Promise<T> {
 const hidesRedirects = 'document' in globalThis || 'WorkerGlobalScope' in globalThis
 
 function init(call: WireCall, token: string | undefined, signal: AbortSignal): RequestInit {
-  const { method, body, headers, showsRedirects = false } = call
+  const { method, body, upload, headers, showsRedirects = false } = call
   return {
     method,
     signal,
@@ -129,12 +134,21 @@ function init(call: WireCall, token: string | undefined, signal: AbortSignal): R
     // With a bearer token, don't send cookies: they may belong to another user. Some runtimes lack `credentials`.
     ...(token !== undefined && 'credentials' in Request.prototype && { credentials: 'omit' as const }),
     headers: {
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(body !== undefined && { 'content-type': upload ? streamedCallType : 'application/json' }),
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...headers,
     },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(upload
+      ? { ...withUpload(`${JSON.stringify(body)}\n`, upload) }
+      : body !== undefined && { body: JSON.stringify(body) }),
   }
+}
+
+/** A Blob has a length, and is never in memory as a whole. */
+function withUpload(line: string, upload: Upload): RequestInit {
+  if (upload instanceof Blob) return { body: new Blob([line, upload]) }
+  const body = followedBy([new TextEncoder().encode(line)], upload.getReader())
+  return { body, duplex: 'half' } as RequestInit
 }
 
 function baseOf(given: string): string {

@@ -41,19 +41,24 @@ export function proxiedFetch(
   { timeoutMs = longestMs, onRefusal = 'respond', onRedirect }: FetchOptions = {},
 ): typeof globalThis.fetch {
   const send = async (hop: Hop, signal: AbortSignal | undefined): Promise<Response> => {
+    const upload = typeof hop.body === 'string' ? undefined : hop.body
     const body: ProxyBody = {
       grant_id: grantId,
       method: hop.method,
       url: hop.url,
       headers: Object.fromEntries(hop.headers),
-      ...(hop.body && { body_base64: hop.body }),
+      ...(typeof hop.body === 'string' && hop.body !== '' && { body_base64: hop.body }),
       ...(timeoutMs !== null && { timeout_ms: timeoutMs }),
       stream: true,
     }
-    const answer = await transport.open(
-      { method: 'POST', path: '/v4/proxy', body, headers, rateWaitMs: timeoutMs ?? longestMs, showsRedirects: true },
-      { signal, timeoutMs: (timeoutMs ?? longestMs) + 10_000 },
-    )
+    const call = { method: 'POST', path: '/v4/proxy', body, headers, showsRedirects: true } as const
+    // A stream can't be sent again. How long an upload takes is not known; the service ends one that stalls.
+    const answer = upload
+      ? await transport.open({ ...call, upload }, { signal, timeoutMs: Infinity })
+      : await transport.open(
+          { ...call, rateWaitMs: timeoutMs ?? longestMs },
+          { signal, timeoutMs: (timeoutMs ?? longestMs) + 10_000 },
+        )
     if (answer.headers.has('x-sallyport-upstream')) return answer
     await answer.body?.cancel()
     throw new SallyportError('unexpected_answer', 'The response is not from an upstream.', { status: answer.status })
@@ -86,6 +91,8 @@ export function proxiedFetch(
         const next = redirected(hop, response)
         if (!next) return response
         if (hops === mostRedirects) throw new TypeError(`More than ${mostRedirects} redirects.`)
+        if (next.body instanceof ReadableStream)
+          throw new TypeError('The response is a redirect, and a long stream can be sent only once.')
         onRedirect?.(next.url)
         hop = next
       } catch (error) {

@@ -1,5 +1,6 @@
 /** Converts the arguments of `fetch` into a proxied call. */
-import { toBase64 } from './base64.ts'
+import { readBody } from '../request-body.ts'
+import type { Upload } from '../request-body.ts'
 
 /** One request of a call: the first, or one after a redirect. */
 export interface Hop {
@@ -7,8 +8,8 @@ export interface Hop {
   /** Without the fragment, which is never sent. */
   url: string
   headers: Headers
-  /** Base64. */
-  body: string | undefined
+  /** Base64, or a long body. */
+  body: string | Upload | undefined
 }
 
 type FetchArguments = Parameters<typeof globalThis.fetch>
@@ -24,7 +25,7 @@ export async function readRequest(...[input, init]: FetchArguments) {
   // Some APIs reject requests without Accept, and every runtime sends it. The service adds a User-Agent.
   if (!headers.has('accept')) headers.set('accept', '*/*')
   signal?.throwIfAborted()
-  const body = request.body ? toBase64(await bytesOf(request, signal)) : undefined
+  const body = request.body ? await readBody(request.body, init?.body, signal) : undefined
   const first: Hop = { method, url: withoutFragment(request.url), headers, body }
   return { first, signal, owner, redirect }
 }
@@ -36,29 +37,6 @@ export async function readRequest(...[input, init]: FetchArguments) {
 function callersSignal(...[input, init]: FetchArguments): { signal?: AbortSignal; owner?: Request } {
   if (init?.signal !== undefined) return init.signal ? { signal: init.signal } : {}
   return input instanceof Request ? { signal: input.signal, owner: input } : {}
-}
-
-/** Stops on abort: a streamed body may never end. */
-function bytesOf(request: Request, signal: AbortSignal | undefined): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      reject(signal?.reason as Error)
-    }
-    signal?.addEventListener('abort', onAbort, { once: true })
-    request
-      .arrayBuffer()
-      .finally(() => {
-        signal?.removeEventListener('abort', onAbort)
-      })
-      .then(
-        (bytes) => {
-          resolve(new Uint8Array(bytes))
-        },
-        (cause: unknown) => {
-          reject(new TypeError('The request body could not be read.', { cause }))
-        },
-      )
-  })
 }
 
 const redirects = new Set([301, 302, 303, 307, 308])

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { DryRunReply, ProxyBody, ProxyReply, streamedCallType } from '@sallyport/protocol/proxy'
+import { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
+import { streamedCallType } from '@sallyport/protocol/streamed-call'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { actingAgent } from '../authenticate.ts'

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import { streamedCallType } from '@sallyport/protocol/proxy'
 import type { ProxyBody } from '@sallyport/protocol/proxy'
+import { streamedCallType } from '@sallyport/protocol/streamed-call'
 import type { FastifyRequest } from 'fastify'
 import type { BodyStream } from '../platform/egress/exchange.ts'
 import { ServiceError } from '../platform/errors.ts'

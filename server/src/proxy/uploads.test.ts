@@ -4,7 +4,7 @@ import type { ClientRequest, IncomingMessage, RequestListener } from 'node:http'
 import { test } from 'node:test'
 import { buffer, text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { streamedCallType } from '@sallyport/protocol/proxy'
+import { streamedCallType } from '@sallyport/protocol/streamed-call'
 import { accessToken, soon, startCalling } from '../../testkit/calling.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 
