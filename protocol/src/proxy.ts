@@ -41,7 +41,7 @@ export const ProxyBody = Strict({
   stream: Type.Optional(
     Type.Boolean({
       description:
-        "Returns the upstream's own status, headers and body as they arrive, marked `x-sallyport-upstream: 1`; an error of the service is marked `x-sallyport-error: 1`. A relative `location` is made absolute. `x-request-id` and headers that concern this service's origin (`strict-transport-security`, `alt-svc`, `content-security-policy`) are sent as `x-sallyport-<name>`; for a browser (`Origin`, `Sec-Fetch-Site`, `Cookie`), or with `x-sallyport-header-names: prefixed`, also `link`, `location`, `refresh`, `www-authenticate` and any other header that a browser acts on. `set-cookie` is never sent.",
+        "Returns the upstream's own status, headers and body as they arrive, marked `x-sallyport-upstream: 1`; an error of the service is marked `x-sallyport-error: 1`. A relative `location` is made absolute. `x-request-id` and headers that concern this service's origin (`strict-transport-security`, `alt-svc`, `content-security-policy`) are sent as `x-sallyport-<name>`; for a browser (`Origin`, `Sec-Fetch-Site`, `Cookie`), or with `x-sallyport-header-names: prefixed`, also `link`, `location`, `refresh`, `www-authenticate` and any other header that a browser acts on. With `x-sallyport-redirects: as-200` a redirect comes as 200 with its status in `x-sallyport-status`. `set-cookie` is never sent.",
     }),
   ),
   aws: Type.Optional(AwsScope),

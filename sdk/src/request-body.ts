@@ -25,7 +25,7 @@ export async function readBody(
     read.push(value)
     length += value.length
   }
-  const upload = followedBy(read, reader)
+  const upload = followedBy(read, reader, signal)
   return canStream() ? upload : new Response(upload).blob()
 }
 
@@ -58,9 +58,12 @@ function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
 export function followedBy(
   read: Uint8Array[],
   rest: ReadableStreamDefaultReader<Uint8Array>,
+  signal: AbortSignal | undefined,
 ): ReadableStream<Uint8Array> {
   return new ReadableStream({
     pull: async (controller) => {
+      // Node's `fetch` reads on after an abort.
+      signal?.throwIfAborted()
       const value = read.shift() ?? (await rest.read()).value
       if (value) controller.enqueue(value)
       else controller.close()

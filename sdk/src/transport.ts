@@ -135,20 +135,25 @@ function init(call: WireCall, token: string | undefined, signal: AbortSignal): R
     ...(token !== undefined && 'credentials' in Request.prototype && { credentials: 'omit' as const }),
     headers: {
       ...(body !== undefined && { 'content-type': upload ? streamedCallType : 'application/json' }),
+      ...(upload && { 'x-sallyport-redirects': 'as-200' }),
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...headers,
     },
     ...(upload
-      ? { ...withUpload(`${JSON.stringify(body)}\n`, upload) }
+      ? { ...withUpload(`${JSON.stringify(body)}\n`, upload, signal) }
       : body !== undefined && { body: JSON.stringify(body) }),
   }
 }
 
-/** A Blob has a length, and is never in memory as a whole. */
-function withUpload(line: string, upload: Upload): RequestInit {
-  if (upload instanceof Blob) return { body: new Blob([line, upload]) }
-  const body = followedBy([new TextEncoder().encode(line)], upload.getReader())
-  return { body, duplex: 'half' } as RequestInit
+/**
+ * A Blob has a length, and is never in memory as a whole. Node's `fetch` keeps a copy of the body for redirects, unless it
+ * may not follow any and has no window.
+ */
+function withUpload(line: string, upload: Upload, signal: AbortSignal): RequestInit {
+  const once = { redirect: 'error', window: null } as const
+  if (upload instanceof Blob) return { ...once, body: new Blob([line, upload]) }
+  const body = followedBy([new TextEncoder().encode(line)], upload.getReader(), signal)
+  return { ...once, body, duplex: 'half' } as RequestInit
 }
 
 function baseOf(given: string): string {

@@ -19,6 +19,7 @@ const ours = new Set([
   'transfer-encoding',
   'x-content-type-options',
   'x-request-id',
+  'x-sallyport-status',
   'x-sallyport-upstream',
 ])
 const prefix = 'x-sallyport-'
@@ -29,14 +30,15 @@ const refusalMark = 'x-sallyport-error'
 const withoutBody = new Set([204, 205, 304])
 
 export function toResponse(answer: Response, answered: Answered): Response {
-  const { status, statusText } = answer
+  const { statusText, headers } = answer
+  const status = Number(headers.get('x-sallyport-status') ?? answer.status)
   const hasBody = !withoutBody.has(status) && answered.method !== 'HEAD'
   // `Response` rejects statuses outside of 200 to 599. Set such a status afterwards instead of losing the response.
   const isKnown = status >= 200 && status <= 599
   const response = new Response(hasBody ? answer.body : null, {
     status: isKnown ? status : 200,
     statusText,
-    headers: upstreamHeaders(answer.headers),
+    headers: upstreamHeaders(headers),
   })
   return asAnswered(response, { ...answered, status })
 }

@@ -138,7 +138,8 @@ function toInput(request: FastifyRequest<{ Body: ProxyBody }>): ProxyInput {
 /** Sent by the framework like every other answer, so that each hook, header rule and limit applies to it too. */
 async function sendStream(reply: FastifyReply, answer: StreamedAnswer): Promise<FastifyReply> {
   const { raw, request } = reply
-  const { status, statusText, headers } = answer
+  const { statusText } = answer
+  const { status, headers } = shownTo(request, answer)
   // The framework does not wait for the end of an answer without a body. Here that end is on record first.
   const isEmpty = status === 204
   if (isEmpty) await buffer(answer.body)
@@ -164,6 +165,17 @@ async function sendStream(reply: FastifyReply, answer: StreamedAnswer): Promise<
     answer.giveUp()
   })
   return reply.send(body)
+}
+
+const redirects = new Set([301, 302, 303, 307, 308])
+
+/** Some runtimes keep all of a request body unless every redirect is an error, so they ask not to see one. */
+function shownTo(
+  request: FastifyRequest,
+  { status, headers }: StreamedAnswer,
+): Pick<StreamedAnswer, 'status' | 'headers'> {
+  if (request.headers['x-sallyport-redirects'] !== 'as-200' || !redirects.has(status)) return { status, headers }
+  return { status: 200, headers: [...headers, ['x-sallyport-status', String(status)]] }
 }
 
 /** A `Readable` reads one chunk ahead. Here it waits: a call is not over before the client has taken the last chunk. */
