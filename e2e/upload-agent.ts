@@ -12,7 +12,11 @@ interface Task {
 const chunk = Buffer.alloc(1024 * 1024, 'sallyport ')
 
 process.once('message', ({ options, grantId, url, mebibytes }: Task) => {
-  void upload(options, grantId, url, mebibytes).then((result) => process.send?.(result, () => process.disconnect()))
+  void upload(options, grantId, url, mebibytes).then((result) =>
+    process.send?.(result, () => {
+      process.disconnect()
+    }),
+  )
 })
 
 async function upload(options: Task['options'], grantId: string, url: string, mebibytes: number) {
@@ -29,5 +33,5 @@ async function upload(options: Task['options'], grantId: string, url: string, me
   const headers = { 'content-type': 'application/octet-stream' }
   const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
   const response = await createAgentClient(options).fetch(grantId)(url, init)
-  return { answer: (await response.json()) as unknown, grown: most - before }
+  return { answer: await response.json(), grown: most - before }
 }

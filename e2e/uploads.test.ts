@@ -75,8 +75,8 @@ describe('an upload through the SDK', () => {
       },
     })
   }
-  const post = (path: string, body: BodyInit, more: object = {}) =>
-    proxied(url(path), { method: 'POST', headers, body, duplex: 'half', ...more } as RequestInit)
+  const post = (path: string, body: NonNullable<RequestInit['body']>, more: object = {}) =>
+    proxied(url(path), { method: 'POST', headers, body, duplex: 'half', ...more })
 
   test(
     `of ${mebibytes} MiB takes bounded memory in the agent and in the service`,
@@ -106,7 +106,7 @@ describe('an upload through the SDK', () => {
       const hash = createHash('sha256').update(bytes).digest('hex')
       const path = join(folder, `${length}`)
       await writeFile(path, bytes)
-      const bodies: [string, BodyInit, string | null][] = [
+      const bodies: [string, NonNullable<RequestInit['body']>, string | null][] = [
         ['stream', streamOf(length), length === 1 ? String(mebibyte) : null],
         ['blob', new Blob([bytes]), String(bytes.length)],
         ['file', await openAsBlob(path), String(bytes.length)],

@@ -74,14 +74,14 @@ export function followedBy(
 
 /** Browsers send streams over HTTP/2 alone, or not at all. They then take the stream for text. */
 function canStream(): boolean {
-  let isAsked = false
+  const duplex = { isAsked: false }
   const request = new Request('https://localhost', {
     method: 'POST',
     body: new ReadableStream(),
     get duplex() {
-      isAsked = true
+      duplex.isAsked = true
       return 'half'
     },
   } as RequestInit)
-  return isAsked && !request.headers.has('content-type') && !('document' in globalThis)
+  return duplex.isAsked && !request.headers.has('content-type') && !('document' in globalThis)
 }

@@ -153,7 +153,7 @@ function withUpload(line: string, upload: Upload, signal: AbortSignal): RequestI
   const once = { redirect: 'error', window: null } as const
   if (upload instanceof Blob) return { ...once, body: new Blob([line, upload]) }
   const body = followedBy([new TextEncoder().encode(line)], upload.getReader(), signal)
-  return { ...once, body, duplex: 'half' } as RequestInit
+  return { ...once, body, duplex: 'half' }
 }
 
 function baseOf(given: string): string {

@@ -9,6 +9,7 @@ import type { Config } from '../config/config.ts'
 import { cutShort } from '../platform/http/error-replies.ts'
 import type { Http } from '../platform/http/http.ts'
 import { requestMembers } from '../platform/http/response-log.ts'
+import { readStreamedBodies } from '../platform/http/streamed-bodies.ts'
 import { removeSecurityHeaders } from '../platform/http/security-headers.ts'
 import { enter } from './admit.ts'
 import type { EnterNeeds } from './admit.ts'
@@ -20,7 +21,8 @@ import { proxyCall } from './proxy-call.ts'
 import type { ProxyNeeds } from './proxy-call.ts'
 import type { CallMetrics, CallTimes } from './proxy-metrics.ts'
 import type { StreamedAnswer } from './streamed-answer.ts'
-import { readStreamedCalls, uploadOf } from './upload.ts'
+import { uploadOf } from './upload.ts'
+import type { Upload } from './upload.ts'
 import type { HeaderList } from './upstream.ts'
 
 declare module 'fastify' {
@@ -35,7 +37,7 @@ interface ProxyRouteNeeds extends ProxyNeeds, EnterNeeds {
 }
 
 export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
-  readStreamedCalls(http, needs.config)
+  readStreamedBodies(http, streamedCallType, needs.config.proxyIdleSeconds * 1000)
   http.post(
     '/v4/proxy',
     {
@@ -62,12 +64,13 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
     async (request, reply) => {
       const times = (request.callTimes = { startedAt: performance.now() - reply.elapsedTime })
       const agent = actingAgent(request)
-      const input = toInput(request)
+      const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key'])
+      const input = toInput(request.body, uploadOf(request.body, request.streamedBody, idempotencyKey))
       if (request.body.dry_run) return dryRun(needs, agent, input, request.id)
       const answer = await proxyCall(needs, agent, input, {
         requestId: request.id,
         loggedIds: request.loggedIds,
-        idempotencyKey: readIdempotencyKey(request.headers['idempotency-key']),
+        idempotencyKey,
         onClosed: (then) => {
           onceClosed(reply.raw, () => {
             then(reply.raw.writableFinished)
@@ -118,8 +121,7 @@ function namingFor({ headers }: FastifyRequest, { host }: URL): HeaderNaming {
   return { prefixed: isBrowser || headers['x-sallyport-header-names'] === 'prefixed', ownHosts: [host, calledAs] }
 }
 
-function toInput(request: FastifyRequest<{ Body: ProxyBody }>): ProxyInput {
-  const { body } = request
+function toInput(body: ProxyBody, upload: Upload | undefined): ProxyInput {
   return {
     grantId: body.grant_id,
     method: body.method,
@@ -127,7 +129,7 @@ function toInput(request: FastifyRequest<{ Body: ProxyBody }>): ProxyInput {
     headers: body.headers ?? {},
     body: body.body,
     bodyBase64: body.body_base64,
-    upload: uploadOf(request),
+    upload,
     timeoutMs: body.timeout_ms,
     followRedirects: body.follow_redirects ?? false,
     stream: body.stream ?? false,

@@ -1,0 +1,161 @@
+/**
+ * Requests that consist of a line of JSON and any number of bytes. The line is the body that the route's schema describes;
+ * the bytes are left to the route, as `request.streamedBody`.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { BodyStream } from '../egress/exchange.ts'
+import { ServiceError } from '../errors.ts'
+import { letBodyTakeLonger } from './arrival-time.ts'
+import { isStreamed, noRoom } from './bodies-in-flight.ts'
+import { jsonParser } from './json-bodies.ts'
+import type { Http } from './http.ts'
+import type { Hold } from '../limits/byte-budget.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    streamedBody?: StreamedBody
+  }
+}
+
+export interface StreamedBody extends BodyStream {
+  /** When its last byte arrived. */
+  endedAt: number | undefined
+  /** All of it. Throws `body_not_inspectable` if it is longer. */
+  whole: (maxBytes: number) => Promise<Buffer>
+}
+
+const maxLineBytes = 65_536
+const newline = 0x0a
+/** A Buffer object takes about 100 bytes, and a body may arrive byte by byte. */
+const mostParts = 1024
+
+/** For routes whose `streamedType` is this media type. `idleMs`: how long the bytes may stop arriving. */
+export function readStreamedBodies(http: Http, mediaType: string, idleMs: number): void {
+  const parse = jsonParser(http)
+  http.decorateRequest('streamedBody')
+  http.addContentTypeParser(mediaType, (request, payload, done) => {
+    if (!isStreamed(request)) {
+      done(new ServiceError('unsupported_media_type'))
+      return
+    }
+    letBodyTakeLonger(request.raw)
+    request.isBodyCutShort = true
+    payload.once('end', () => (request.isBodyCutShort = false))
+    endWithConnection(request.raw)
+    const next = reader(payload, idleMs)
+    request.readRest = async () => {
+      while (await next());
+    }
+    readLine(next).then(({ line, rest }) => {
+      const announced = request.headers['content-length']
+      const length = announced === undefined ? undefined : Number(announced) - line.length - 1
+      request.streamedBody = createStreamedBody({ next, rest, length, idleMs, hold: request.heldBody })
+      parse(request, line, done)
+    }, done)
+  })
+}
+
+/** Node does not end a request that was answered before all of it was read. */
+function endWithConnection(request: IncomingMessage): void {
+  const { socket } = request
+  const end = () => request.destroy()
+  socket.once('close', end)
+  request.once('close', () => socket.off('close', end))
+}
+
+type Next = () => Promise<Buffer | undefined>
+
+/** Resolves to undefined at the end. */
+function reader(payload: Readable, idleMs: number): Next {
+  const chunks = payload.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>
+  return () =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        const message = 'The body stopped arriving. Send it again, without long pauses.'
+        reject(new ServiceError('request_timeout', { message }))
+      }, idleMs)
+      chunks
+        .next()
+        .finally(() => {
+          clearTimeout(timer)
+        })
+        .then(
+          ({ value }) => {
+            resolve(value)
+          },
+          (cause: unknown) => {
+            reject(new ServiceError('invalid_http', { message: 'The body ended early.', cause }))
+          },
+        )
+    })
+}
+
+async function readLine(next: Next): Promise<{ line: Buffer; rest: Buffer }> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for (;;) {
+    const chunk = await next()
+    const at = chunk?.indexOf(newline) ?? -1
+    if (chunk && at !== -1) {
+      const line = Buffer.concat([...parts, chunk.subarray(0, at)])
+      if (line.length <= maxLineBytes) return { line, rest: chunk.subarray(at + 1) }
+    }
+    bytes += chunk?.length ?? 0
+    if (chunk && bytes <= maxLineBytes) parts.push(chunk)
+    else {
+      const message = `The body does not begin with a line of JSON of at most ${maxLineBytes} bytes.`
+      throw new ServiceError('invalid_json', { message })
+    }
+  }
+}
+
+function createStreamedBody(given: {
+  next: Next
+  rest: Buffer
+  length: number | undefined
+  idleMs: number
+  hold: Hold | undefined
+}): StreamedBody {
+  const { next, rest, hold } = given
+  const body: StreamedBody = {
+    length: given.length,
+    idleMs: given.idleMs,
+    endedAt: undefined,
+    chunks: readChunks(),
+    whole: async (maxBytes) => {
+      const tooLong = new ServiceError('body_not_inspectable', { field: 'body' })
+      if ((body.length ?? 0) > maxBytes) throw tooLong
+      let bytes = 0
+      const joined: Buffer[] = []
+      let parts: Buffer[] = []
+      for await (const chunk of body.chunks) {
+        bytes += chunk.length
+        if (bytes > maxBytes) throw tooLong
+        if (hold?.grow(chunk.length) === false) {
+          throw new ServiceError('rate_limited', { retryAfterSeconds: 1, message: noRoom })
+        }
+        if (parts.push(chunk) < mostParts) continue
+        joined.push(Buffer.concat(parts))
+        parts = []
+      }
+      return Buffer.concat([...joined, ...parts])
+    },
+  }
+  async function* readChunks(): AsyncGenerator<Buffer> {
+    let bytes = 0
+    for (let chunk: Buffer | undefined = rest; chunk; chunk = await next()) {
+      bytes += chunk.length
+      if (bytes > (body.length ?? Infinity)) throw wrongLength()
+      if (chunk.length > 0) yield chunk
+    }
+    if (bytes !== (body.length ?? bytes)) throw wrongLength()
+    body.endedAt = performance.now()
+  }
+  return body
+}
+
+export function wrongLength(): ServiceError {
+  const message = '"content_length" is not the length of the body. Correct it, or omit it.'
+  return new ServiceError('invalid_field', { field: 'content_length', message })
+}
