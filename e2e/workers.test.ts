@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { TestContext } from 'node:test'
 import { sharedAuthority } from '../server/testkit/certificates.ts'
 import { onBothDatabases } from '../server/testkit/databases.ts'
@@ -95,6 +96,52 @@ test('a killed worker is restarted, and the calls of the other continue', async 
   assert.ok(replacement !== undefined)
   process.kill(replacement, 'SIGKILL')
   await eventually(() => /"pause_ms":[1-9]/.test(service.log), 'who dies again at once is started again at once')
+})
+
+/** Long enough for the machine of the tests, short enough to wait for. */
+const stuckSoon = { ...two, SALLYPORT_WORKER_STUCK_SECONDS: '6' }
+
+test('a worker whose event loop stands still is reported, killed and replaced, while the other serves', async (t) => {
+  const service = await startService(t, 'sqlite', stuckSoon)
+  const ways = await waysToWorkers(service, 2)
+  const [[, call], [stuck]] = [...ways] as [[number, typeof service.call], [number, typeof service.call]]
+  process.kill(stuck, 'SIGSTOP')
+  await eventually(async () => {
+    const { status, body } = await call('GET', '/readyz')
+    return status === 200 && body.silent_workers === 1
+  }, 'it is not reported')
+  const { status, text } = await call('GET', '/metrics', { token: service.adminToken })
+  assert.equal(status, 200, 'its figures are not waited for')
+  assert.match(text, /^sallyport_workers_silent 1$/m)
+  await eventually(() => !isAlive(stuck), 'it was not killed')
+  const last = logLines(service).findLast(({ msg }) => msg === 'a worker is stuck and is being killed')
+  assert.deepEqual(last && [last.worker, last.level], [stuck, 'error'])
+  await eventually(async () => {
+    const figures = (await call('GET', '/metrics', { token: service.adminToken })).text
+    return /^sallyport_workers_silent 0$/m.test(figures) && /^sallyport_workers_replaced 1$/m.test(figures)
+  }, 'nobody took its place')
+  await eventually(
+    () => logLines(service).filter(({ msg }) => msg.startsWith('Server listening')).length === 3,
+    'the new one does not listen',
+  )
+  const now = await waysToWorkers(service, 2)
+  assert.ok(!now.has(stuck))
+  assert.equal((await call('GET', '/readyz')).body.silent_workers, 0)
+  assert.deepEqual(await service.stop(), { code: 0, signal: null })
+})
+
+test('no worker is killed after the machine slept, or the primary process alone stood still', async (t) => {
+  const service = await startService(t, 'sqlite', stuckSoon)
+  const workers = [...(await waysToWorkers(service, 2)).keys()]
+  for (const sleeping of [[service.pid], [service.pid, ...workers]]) {
+    for (const pid of sleeping) process.kill(pid, 'SIGSTOP')
+    await sleep(8_000)
+    for (const pid of sleeping) process.kill(pid, 'SIGCONT')
+    await sleep(4_000)
+    assert.ok(workers.every(isAlive))
+  }
+  assert.deepEqual([...(await waysToWorkers(service, 2)).keys()].sort(), workers.sort())
+  assert.ok(!/is stuck|is being restarted/.test(service.log))
 })
 
 test('SIGTERM lets calls in flight of all workers end, even if workers get the signal too', async (t) => {

@@ -11,6 +11,9 @@ type CallOne = RunningService['call']
 interface LogLine {
   instance?: string
   request_id?: string
+  level?: string
+  /** In the lines of the primary process: the process id of a worker. */
+  worker?: number
   msg: string
 }
 

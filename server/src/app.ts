@@ -38,7 +38,7 @@ import { createHttp } from './platform/http/http.ts'
 import type { Http } from './platform/http/http.ts'
 import { limitLists } from './platform/http/limit-lists.ts'
 import { describeRoutes } from './reference/openapi-routes.ts'
-import { operationsRoutes } from './platform/http/operations-routes.ts'
+import { operationsRoutes, type CrewNeeds } from './platform/http/operations-routes.ts'
 import { memoizeByObject } from './platform/cache/memoize.ts'
 import type { Log } from './platform/operations/log.ts'
 import { createMetrics, measureDatabase, measureResponses } from './platform/operations/metrics.ts'
@@ -73,7 +73,7 @@ import { createSweep } from './sweep.ts'
 import { limitStorage } from './unapproved-storage.ts'
 import { readVersion } from './version.ts'
 
-interface AppNeeds extends Pick<HealthNeeds, 'unknownSettings' | 'clockOffsetMs'> {
+interface AppNeeds extends Pick<HealthNeeds, 'unknownSettings' | 'clockOffsetMs'>, CrewNeeds {
   config: Config
   database: Database
   vault: Vault

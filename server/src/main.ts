@@ -132,10 +132,12 @@ async function serveCalls(
     processes: workers,
     ...trusted,
   })
-  const figuresOfAll = firstProcess && { figuresOfAll: firstProcess.figuresOfAll }
   const { clock } = instance
   const given = { config, unknownSettings, ...instance, egress, clock: clock.now, clockOffsetMs: clock.offsetMs, log }
-  const app = await createApp({ ...given, ...figuresOfAll })
+  const app = await createApp({
+    ...given,
+    ...(firstProcess && { figuresOfAll: firstProcess.figuresOfAll, crew: firstProcess.crew }),
+  })
   await app.http.ready()
   generateReference(app.http)
   await app.http.listen({ host: mainAddress(config), port: config.port, backlog })

@@ -1,17 +1,28 @@
 /** A worker's IPC channel to the primary process. If that exits, Node ends the worker. */
 import { ServiceError } from './platform/errors.ts'
 import type { Figures } from './platform/operations/metrics.ts'
+import { heartbeatMs } from './worker-heartbeats.ts'
 
 export type ToWorker =
   | { kind: 'announce' }
   | { kind: 'stop' }
   | { kind: 'figures wanted'; round: number }
   | { kind: 'all figures'; question: number; all: Figures[] }
+  | { kind: 'crew'; crew: Crew }
 
 export type FromWorker =
   | { kind: 'ready' }
+  | { kind: 'alive' }
   | { kind: 'all figures wanted'; question: number }
   | { kind: 'figures'; round: number; figures: Figures }
+
+/** All workers, as the primary process sees them. */
+export interface Crew {
+  /** How many give no sign of life. */
+  silent: number
+  /** How many were replaced since the start. */
+  replaced: number
+}
 
 /** How long to wait for the metrics of a worker that hangs. */
 export const figuresPatienceMs = 5_000
@@ -26,16 +37,24 @@ interface Duties {
 export interface FirstProcess {
   ready: (duties: Duties) => void
   figuresOfAll: () => Promise<Figures[]>
+  crew: () => Crew
 }
 
+/** From now on this process says that its event loop is turning. */
 export function linkToFirstProcess(): FirstProcess {
+  setInterval(() => {
+    tell({ kind: 'alive' })
+  }, heartbeatMs).unref()
+  let crew: Crew = { silent: 0, replaced: 0 }
   const questions = new Map<number, (all: Figures[]) => void>()
   let asked = 0
   return {
+    crew: () => crew,
     ready: (duties) => {
       process.on('message', (message: ToWorker) => {
         if (message.kind === 'announce') duties.announce()
         if (message.kind === 'stop') duties.stop()
+        if (message.kind === 'crew') crew = message.crew
         if (message.kind === 'all figures') questions.get(message.question)?.(message.all)
         if (message.kind !== 'figures wanted') return
         const give = (figures: Figures) => {

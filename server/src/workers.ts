@@ -1,6 +1,6 @@
 /**
  * The primary of several processes that share the port (SALLYPORT_WORKERS). It serves no requests. It starts workers,
- * replaces those that exit, forwards stops and collects metrics.
+ * replaces those that exit or get stuck, forwards stops and collects metrics.
  */
 import cluster from 'node:cluster'
 import type { Worker } from 'node:cluster'
@@ -12,7 +12,8 @@ import type { Config } from './config/config.ts'
 import type { Log } from './platform/operations/log.ts'
 import { onReload, onStopSignal } from './signals.ts'
 import { gatherFigures } from './worker-figures.ts'
-import type { FromWorker, ToWorker } from './worker-link.ts'
+import { heartbeatMs, watchHeartbeats } from './worker-heartbeats.ts'
+import type { Crew, FromWorker, ToWorker } from './worker-link.ts'
 
 /** A worker that ran this long started successfully. */
 const steadyMs = 30_000
@@ -35,23 +36,47 @@ interface Started {
 
 /** Resolves when all workers are ready. Exits if one can't start, which has then printed why. */
 export async function runWorkers(
-  config: Pick<Config, 'workers' | 'stopSeconds' | 'drainSeconds'>,
+  config: Pick<Config, 'workers' | 'workerStuckSeconds' | 'stopSeconds' | 'drainSeconds'>,
   log: Log,
 ): Promise<void> {
   let isStopping = false
   const stopping = new AbortController()
   const ready = new Set<Worker>()
-  const figures = gatherFigures({ workers: () => [...ready], tell })
+  const figures = gatherFigures({ workers: () => [...ready].filter((one) => !heartbeats.isSilent(one)), tell })
+  const crew: Crew = { silent: 0, replaced: 0 }
+  const tellCrew = () => {
+    for (const worker of ready) tell(worker, { kind: 'crew', crew })
+  }
+  const heartbeats = watchHeartbeats<Worker>({
+    stuckMs: config.workerStuckSeconds === 0 ? Infinity : config.workerStuckSeconds * 1000,
+    onStuck: ({ process: stuck }, silentMs) => {
+      log.error({ worker: stuck.pid, silent_ms: Math.round(silentMs) }, 'a worker is stuck and is being killed')
+      // It would not see any other signal.
+      stuck.kill('SIGKILL')
+    },
+    onChange: (silent) => {
+      if (silent > crew.silent) log.warn({ silent }, 'a worker gives no sign of life')
+      crew.silent = silent
+      tellCrew()
+    },
+  })
+  watch(heartbeats.tick)
 
   const start = (): Started => {
     const worker = cluster.fork()
+    heartbeats.heard(worker)
     const becameReady = Promise.withResolvers<'ready'>()
     worker.on('message', (message: FromWorker) => {
+      // What it said last may be read after its exit.
+      if (worker.isDead()) return
+      heartbeats.heard(worker)
+      if (message.kind === 'alive') return
       if (message.kind !== 'ready') {
         figures.take(worker, message)
         return
       }
       ready.add(worker)
+      tell(worker, { kind: 'crew', crew })
       // The stop began before this worker was ready.
       if (isStopping) tell(worker, { kind: 'stop' })
       becameReady.resolve('ready')
@@ -59,6 +84,7 @@ export async function runWorkers(
     const ending = once(worker, 'exit').then(([code, signal]: (number | string | null)[]) => {
       ready.delete(worker)
       figures.leave(worker)
+      heartbeats.left(worker)
       return { code, signal } as Ending
     })
     return { worker, ready: becameReady.promise, ending }
@@ -76,6 +102,8 @@ export async function runWorkers(
         { worker: worker.process.pid, code, signal, pause_ms: pauseMs },
         'a worker exited and is being restarted',
       )
+      crew.replaced++
+      tellCrew()
       await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
       if (stopping.signal.aborted) return { code: 0, signal: null }
       ;({ worker, ending } = start())
@@ -112,6 +140,15 @@ export async function runWorkers(
   })
   const [speaker = first.worker] = ready
   tell(speaker, { kind: 'announce' })
+}
+
+function watch(tick: (elapsedMs: number) => void): void {
+  let last = performance.now()
+  setInterval(() => {
+    const now = performance.now()
+    tick(now - last)
+    last = now
+  }, heartbeatMs).unref()
 }
 
 /** The worker may have exited, which is handled elsewhere. */

@@ -53,6 +53,11 @@ export const platformSettings = {
     optional(integer(1, 65_535)),
   ),
   SALLYPORT_WORKERS: setting('1', 'Processes that share the port', integer(1, 64)),
+  SALLYPORT_WORKER_STUCK_SECONDS: setting(
+    '30',
+    'After how long without a sign of life a worker is killed and replaced; 0 for never',
+    integer(0, 3600),
+  ),
   SALLYPORT_LOG_LEVEL: setting('info', 'Minimum log level', oneOf('debug', 'info', 'warn', 'error', 'silent')),
   SALLYPORT_LOG_FORMAT: setting('auto', 'json, text, or auto: text on a terminal', oneOf('auto', 'json', 'text')),
   SALLYPORT_BODY_BYTES: setting('262144', 'Maximum request body size', integer(1024, 104_857_600)),

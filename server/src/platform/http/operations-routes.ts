@@ -10,7 +10,12 @@ import type { Http } from './http.ts'
 import { backlog, createHttpListener } from './listener.ts'
 import type { ListenerTimeouts } from './listener.ts'
 
-interface OperationsNeeds {
+export interface CrewNeeds {
+  /** If several processes share the port: how many give no sign of life, and how many were replaced. */
+  crew?: () => { silent: number; replaced: number }
+}
+
+interface OperationsNeeds extends CrewNeeds {
   config: Pick<PlatformConfig, 'metricsPort'>
   metrics: Metrics
   readiness: Readiness
@@ -22,7 +27,7 @@ const probe = { config: { isProbe: true } }
 
 export function operationsRoutes(
   http: Http,
-  { config, metrics, readiness, clockOffsetMs = () => 0 }: OperationsNeeds,
+  { config, metrics, readiness, clockOffsetMs = () => 0, crew }: OperationsNeeds,
 ): void {
   http.get('/healthz', probe, () => {
     readiness.assertAlive()
@@ -30,12 +35,20 @@ export function operationsRoutes(
   })
   http.get('/readyz', probe, async () => {
     await readiness.assertReady()
-    return { status: 'ok', clock_offset_ms: Math.round(clockOffsetMs()) }
+    const others = crew && { silent_workers: crew().silent }
+    return { status: 'ok', clock_offset_ms: Math.round(clockOffsetMs()), ...others }
   })
+  if (crew) measureCrew(metrics, crew)
   if (config.metricsPort !== undefined) return
   http.get('/metrics', { config: { ...probe.config, allow: ['admin', 'collector'] } }, async (_request, reply) => {
     return reply.type(metrics.registry.contentType).send(await metrics.text())
   })
+}
+
+/** Every worker has the same figures. */
+function measureCrew({ gauge }: Metrics, crew: NonNullable<CrewNeeds['crew']>): void {
+  gauge('sallyport_workers_silent', 'Workers that give no sign of life', () => crew().silent, 'max')
+  gauge('sallyport_workers_replaced', 'Workers that were replaced since the start', () => crew().replaced, 'max')
 }
 
 /** Serves metrics on their own port, with a token if one is set. Config requires one unless the host is loopback. */
