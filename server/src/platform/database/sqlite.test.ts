@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import { keys, newSqliteFile, put } from '../../../testkit/sqlite-file.ts'
+import { Busy } from '../limits/semaphore.ts'
 import { versionOf } from './database.ts'
 import { isRolledBack } from './failures.ts'
 import { openSqlite } from './sqlite.ts'
@@ -285,4 +286,20 @@ test('a write by another process changes the version, even in the same tick', as
   other.close()
   assert.equal(versions[0], versions[1])
   assert.notEqual(versions[1], versions[2])
+})
+
+test('a caller that waits too long for the connection, or behind too many, gets busy', async (t) => {
+  const folder = temporaryFolder(t)
+  const database = openSqlite(join(folder, 'a.db'), undefined, { maxWaiting: 3, maxWaitMs: 100 })
+  t.after(() => database.close())
+  const release = Promise.withResolvers<undefined>()
+  const holding = database.transaction(() => release.promise)
+  const write = () => database.transaction((tx) => sql`select 1`.execute(tx))
+  const waiting = [1, 2, 3].map(() => write().catch((error: unknown) => error))
+  await new Promise(setImmediate)
+  await assert.rejects(write(), Busy)
+  assert.ok((await Promise.all(waiting)).every((error) => error instanceof Busy))
+  release.resolve(undefined)
+  await holding
+  await write()
 })

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import type { CompiledQuery, DatabaseConnection, Dialect, Driver, Kysely } from 'kysely'
 import { createSemaphore } from '../limits/semaphore.ts'
+import type { QueueLimits } from '../limits/semaphore.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { createDatabase, batchRunnerOf } from './database.ts'
@@ -39,9 +40,11 @@ const longestPauseMs = 10
  */
 const cacheKibibytes = 8 * 1024
 const readsTrustMs = 10
+/** For the connection, as on PostgreSQL. Beyond that callers get `busy`. */
+const usualQueue: QueueLimits = { maxWaiting: 1_000, maxWaitMs: 10_000 }
 
-export function openSqlite(file: string, sync: Sync = createSync()): Database {
-  const { driver, urgentDriver, shortcut } = sqliteDriver(file, sync)
+export function openSqlite(file: string, sync: Sync = createSync(), queue: QueueLimits = usualQueue): Database {
+  const { driver, urgentDriver, shortcut } = sqliteDriver(file, sync, queue)
   const database = createDatabase('sqlite', dialectOf(driver), shortcut, dialectOf(urgentDriver))
   return { ...database, probe: () => database.transaction(probe, { isUrgent: true }) }
 }
@@ -78,9 +81,13 @@ interface Connection extends DatabaseConnection {
   release: () => void
 }
 
-function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver: Driver; shortcut: Shortcut } {
+function sqliteDriver(
+  file: string,
+  sync: Sync,
+  queue: QueueLimits,
+): { driver: Driver; urgentDriver: Driver; shortcut: Shortcut } {
   let handle = openFile(file, sync)
-  const lock = createSemaphore(1)
+  const lock = createSemaphore(1, queue)
   let isInTransaction = false
   let hasWritten = false
   /** On a full disk SQLite rolls back by itself. Later statements must not run as if the transaction were still open. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { onBothDatabases } from '../../../testkit/databases.ts'
 import { newDeviceKey } from '../../../testkit/device.ts'
 import { startPostgres } from '../../../testkit/postgres-server.ts'
@@ -159,6 +160,37 @@ onBothDatabases('errors', (engine) => {
       assert.deepEqual([line.level, line.request_id, line.code], ['error', reply.body.error.request_id, 'internal'])
       if (path === '/v4/an-error') assert.match(line.err.stack, /innermost secret\n\s+at .*error-replies\.test/)
     }
+  })
+
+  test('calls behind too many others for a database connection are busy, not not_ready, and the others are served', async (t) => {
+    const service = await startService(t, engine, { SALLYPORT_DATABASE_CONNECTIONS: '1' })
+    const { token } = await service.registerAgent()
+    const call = () => service.call('POST', '/v4/access-requests/unknown/cancel', { token })
+    assert.equal((await call()).status, 404)
+    const held = Promise.withResolvers<undefined>()
+    const holding = service.database.transaction(async (tx) => {
+      await tx.selectFrom('agents').select('agent_id').execute()
+      await held.promise
+    })
+    const early: Reply[] = []
+    const replies = Array.from({ length: 1_100 }, async () => {
+      const reply = await call()
+      early.push(reply)
+      return reply
+    })
+    for (let look = 0; look < 500 && early.length < 100; look++) await sleep(10)
+    assert.equal(early.length, 100, 'they are refused at once')
+    for (const reply of early) {
+      assertIsError(reply, 503, 'busy')
+      assert.equal(reply.headers['retry-after'], '2')
+    }
+    assert.equal((await service.call('GET', '/healthz')).status, 200)
+    held.resolve(undefined)
+    await holding
+    const statuses = (await Promise.all(replies)).map(({ status }) => status)
+    assert.deepEqual([...new Set(statuses)].sort(), [404, 503])
+    assert.equal(statuses.filter((status) => status === 404).length, 1_000)
+    assert.equal((await call()).status, 404)
   })
 
   test('a closed database is not_ready', async (t) => {
