@@ -90,7 +90,7 @@ export const serviceSettings = {
     integer(1, 300),
   ),
   SALLYPORT_PROXY_CALL_SECONDS: setting('60', 'Timeout of a whole call, unless it sets timeout_ms', integer(1, 300)),
-  SALLYPORT_PROXY_IDLE_SECONDS: setting('60', 'Idle timeout of a streamed response', integer(1, 3600)),
+  SALLYPORT_PROXY_IDLE_SECONDS: setting('60', 'Idle timeout of a streamed response or request body', integer(1, 3600)),
   SALLYPORT_PROXY_RATE_PER_AGENT: setting(
     '20',
     'Calls per second for one agent; 0 for no limit',

@@ -21,7 +21,7 @@ declare module 'fastify' {
 export interface StreamedBody extends BodyStream {
   /** When its last byte arrived. */
   endedAt: number | undefined
-  /** All of it. Throws `body_not_inspectable` if it is longer. */
+  /** Reads all of it. Throws `body_not_inspectable` if it is longer. */
   whole: (maxBytes: number) => Promise<Buffer>
 }
 
