@@ -22,8 +22,8 @@ export const v4Rules: Mutation[] = [
   {
     row: 'What 2: the token is put in on the server side',
     file: 'server/src/proxy/send.ts',
-    from: 'credential.apply(sent)',
-    to: 'void credential',
+    from: 'credential.apply(sent, call.aws)',
+    to: 'undefined',
   },
   {
     row: 'What 2: no agent sees an access token',
@@ -34,8 +34,8 @@ export const v4Rules: Mutation[] = [
   {
     row: 'What 2: no agent sees a refresh token or client secret',
     file: 'server/src/connections/fresh-token.ts',
-    from: '[accessToken, refreshToken, clientSecret, enteredSecret, ...former]',
-    to: '[accessToken, enteredSecret, ...former]',
+    from: '[accessToken, refreshToken, clientSecret, ...(await enteredSecrets(needs, connection)), ...former]',
+    to: '[accessToken, ...(await enteredSecrets(needs, connection)), ...former]',
   },
   {
     row: 'What 3: an injected token comes back as [REDACTED]',

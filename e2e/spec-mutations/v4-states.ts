@@ -207,8 +207,8 @@ export const v4States: Mutation[] = [
   {
     row: 'Limits: time to send a request',
     file: 'server/src/platform/http/listener.ts',
-    from: 'requestTimeout: config.requestTimeoutSeconds * 1000,',
-    to: 'requestTimeout: 0,',
+    from: 'limitArrivalTime(server, config.requestTimeoutSeconds * 1000)',
+    to: 'limitArrivalTime(server, 600_000)',
   },
   {
     row: 'Limits: proxy time-outs',
