@@ -146,8 +146,8 @@ function init(call: WireCall, token: string | undefined, signal: AbortSignal): R
 }
 
 /**
- * A Blob has a length, and is never in memory as a whole. Node's `fetch` keeps a copy of the body for redirects, unless it
- * may not follow any and has no window.
+ * A Blob has a length, and is never in memory as a whole. Node's `fetch` keeps a copy of the body for redirects, unless
+ * they are errors and `window` is null.
  */
 function withUpload(line: string, upload: Upload, signal: AbortSignal): RequestInit {
   const once = { redirect: 'error', window: null } as const

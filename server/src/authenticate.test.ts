@@ -113,7 +113,7 @@ onBothDatabases('authenticate', (engine) => {
       ['POST', '/v4/devices/pair', []],
       ['GET', '/v4/devices', [...user, 'device']],
       ['DELETE', '/v4/devices/none_00000000000000000000000000', [...user, 'device']],
-      ['GET', '/v4/connections', [...user, 'device']],
+      ['GET', '/v4/connections', [...user, 'device', 'admin']],
     ]
     const operations = await operationsOf(service)
     for (const [method, path, schemes] of specified) {

@@ -41,6 +41,7 @@ onBothDatabases('an admin creates a provider', (engine) => {
       revocation_endpoint: null,
       userinfo_endpoint: null,
       client_id: 'our-client',
+      docs: [],
       has_client_secret: true,
       token_endpoint_auth_method: 'client_secret_basic',
       authorization_params: {},

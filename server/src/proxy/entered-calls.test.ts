@@ -13,6 +13,8 @@ const echo: EnteredOptions['answer'] = (response, { method, path, headers, body 
   response.setHeader('content-type', 'application/json').end(JSON.stringify({ method, path, headers, body }))
 }
 
+const onOneLine = { format: 'text', host: null, optional: false, pattern: null }
+
 const inPath = { in: 'path', name: '/{credential}/', template: 'bot{api_key}' }
 const inFilePath = { in: 'path', name: '/file/{credential}/', template: 'bot{api_key}' }
 
@@ -218,11 +220,11 @@ onBothDatabases('a call with an entered credential', (engine) => {
     const providers = await call('GET', '/v4/providers')
     assert.deepEqual(providers.body.providers[0].auth_methods, [
       {
-        ...{ kind: 'api_key', name: 'api_key', label: null, help: null },
+        ...{ kind: 'api_key', name: 'api_key', label: null, help: null, checks: 'nothing' },
         members: [
-          { name: 'api_key', label: null, secret: true },
-          { name: 'app_key', label: 'Application key', secret: true },
-          { name: 'site', label: null, secret: false },
+          { name: 'api_key', label: null, secret: true, ...onOneLine },
+          { name: 'app_key', label: 'Application key', secret: true, ...onOneLine },
+          { name: 'site', label: null, secret: false, ...onOneLine },
         ],
       },
     ])
