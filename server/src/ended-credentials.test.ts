@@ -229,8 +229,19 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (made ??= make())
 }
 
-async function tokenOf({ agent, me, device }: World, kind: Kind): Promise<string> {
-  return kind === 'agent' ? agent.token : kind === 'user' ? me.token : (await device()).token
+type Carrier = 'bearer' | 'cookie'
+
+/** Each case, with each way to send its credential: a session comes as a cookie too, from our own pages. */
+const calls = Object.entries(cases).flatMap(([name, prepare]) => {
+  const [kind, method] = name.split(' ') as [Kind, string]
+  const carriers: Carrier[] = kind === 'user' ? ['bearer', 'cookie'] : ['bearer']
+  return carriers.map((carrier) => ({ name: `${name} by ${carrier}`, caseName: name, kind, method, prepare, carrier }))
+})
+
+async function credentialOf({ agent, me, device, config }: World, kind: Kind, carrier: Carrier) {
+  if (carrier === 'cookie') return { cookie: me.cookie, origin: config.baseUrl.origin }
+  const token = kind === 'agent' ? agent.token : kind === 'user' ? me.token : (await device()).token
+  return { authorization: `Bearer ${token}` }
 }
 
 /** The ways in which each kind of credential ends; the calls take them in turn. */
@@ -276,7 +287,7 @@ async function heldBack(
   { service, moments }: Awaited<ReturnType<typeof startWorld>>,
   call: {
     method: string
-    token: string
+    credential: Record<string, string>
     path: string
     body: object
     meanwhile: () => Promise<unknown>
@@ -294,7 +305,7 @@ async function heldBack(
     agent: false,
     headers: {
       host: service.config.baseUrl.host,
-      authorization: `Bearer ${call.token}`,
+      ...call.credential,
       'content-type': 'application/json',
       'content-length': text.length,
     },
@@ -316,11 +327,10 @@ async function heldBack(
 
 test('each of these calls works while the credential is valid', async (t) => {
   const { make } = await startWorld(t, 'sqlite')
-  for (const [name, prepare] of Object.entries(cases)) {
-    const [kind, method] = name.split(' ') as [Kind, string]
+  for (const { name, kind, method, prepare, carrier } of calls) {
     const world = await make()
     const { path, body = {} } = await prepare(world)
-    const reply = await world.call(method, path, { token: await tokenOf(world, kind), body })
+    const reply = await world.call(method, path, { headers: await credentialOf(world, kind, carrier), body })
     assert.ok(reply.status < 300, `${name}: ${reply.text}`)
   }
 })
@@ -348,8 +358,7 @@ onBothDatabases('a credential that ends during its call', (engine) => {
     await tools.service.app.http.listen({ port: 0, host: '127.0.0.1' })
     const { port } = tools.service.app.http.server.address() as { port: number }
     let turn = 0
-    for (const [name, prepare] of Object.entries(cases)) {
-      const [kind, method] = name.split(' ') as [Kind, string]
+    for (const { name, kind, method, prepare, carrier } of calls) {
       const world = await tools.make()
       const { path, body = {} } = await prepare(world)
       const ways = Object.entries(endings[kind])
@@ -359,7 +368,8 @@ onBothDatabases('a credential that ends during its call', (engine) => {
         await end(world)
         before = await stored(world)
       }
-      const status = await heldBack(port, tools, { method, token: await tokenOf(world, kind), path, body, meanwhile })
+      const credential = await credentialOf(world, kind, carrier)
+      const status = await heldBack(port, tools, { method, credential, path, body, meanwhile })
       assert.equal(status, 401, `${name}, ${how}`)
       assert.equal(await stored(world), before, `${name}, ${how}`)
     }
@@ -368,22 +378,21 @@ onBothDatabases('a credential that ends during its call', (engine) => {
   test('a credential that ends after the body was read, before anything is written, is 401 too', async (t) => {
     const { make, moments } = await startWorld(t, engine)
     let turn = 0
-    for (const [name, prepare] of Object.entries(cases)) {
-      const [kind, method] = name.split(' ') as [Kind, string]
+    for (const { name, caseName, kind, method, prepare, carrier } of calls) {
       const ways = Object.entries(endings[kind])
       const [how, end] = ways[++turn % ways.length] ?? assert.fail()
 
       const world = await make()
       const { path, body = {} } = await prepare(world)
-      const token = await tokenOf(world, kind)
+      const headers = await credentialOf(world, kind, carrier)
       let before = ''
       moments.beforeHandler = async () => {
         await end(world)
         before = await stored(world)
       }
-      const reply = await world.call(method, path, { token, body })
-      if (!actsOnNothing.has(name)) assert.equal(reply.status, 401, `${name}, ${how}: ${reply.text}`)
-      if (!recordsRefusal.has(name)) assert.equal(await stored(world), before, `${name}, ${how}`)
+      const reply = await world.call(method, path, { headers, body })
+      if (!actsOnNothing.has(caseName)) assert.equal(reply.status, 401, `${name}, ${how}: ${reply.text}`)
+      if (!recordsRefusal.has(caseName)) assert.equal(await stored(world), before, `${name}, ${how}`)
     }
   })
 })
