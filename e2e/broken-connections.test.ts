@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { sharedAuthority } from '../server/testkit/certificates.ts'
 import { freePort } from '../server/testkit/ports.ts'
+import { commandLineIn } from './command-line.ts'
 import { assertAnswers, clientHello, cutConnections, requestKinds } from './cut-connections.ts'
 import type { CutOptions, Listener, SandboxAgent } from './cut-connections.ts'
 import { succeeded } from './person.ts'
@@ -96,6 +97,56 @@ test('a client that disconnects does not crash a worker', async (t) => {
   const listeners = listenersOf(service, metricsPort)
   await cutAll(t, service, listeners, eachOf(23))
   for (const listener of listeners) await assertAnswers(listener, 'everything')
+})
+
+/** What a client of the MCP server sends, in a session and without one. */
+function mcpKinds({ port }: Listener, token: string, session: string): Record<string, string> {
+  const head = `Host: localhost:${port}\r\nAuthorization: Bearer ${token}\r\nAccept: application/json, text/event-stream\r\n`
+  const post = (message: object, more = '') => {
+    const text = JSON.stringify({ jsonrpc: '2.0', id: 1, ...message })
+    const length = `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n`
+    return `POST /mcp HTTP/1.1\r\n${head}${more}${length}\r\n${text}`
+  }
+  const inSession = `Mcp-Session-Id: ${session}\r\n`
+  const clientInfo = { name: 'raw', version: '1' }
+  return {
+    initialize: post({ method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } }),
+    'call of a tool': post({ method: 'tools/call', params: { name: 'list_providers', arguments: {} } }, inSession),
+    'stream of events': `GET /mcp HTTP/1.1\r\n${head}${inSession}\r\n`,
+    'body in chunks': `POST /mcp HTTP/1.1\r\n${head}${inSession}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+  }
+}
+
+test('a client that disconnects does not crash the MCP server', async (t) => {
+  const service = await startService(t, 'sqlite', settings)
+  const cli = commandLineIn(dataFolder(t), { SALLYPORT_URL: `http://localhost:${service.port}` })
+  t.after(cli.stop)
+  assert.equal((await cli.run(['register', 'An agent'])).code, 0)
+  const server = cli.start(['mcp', '--http', '--port', '0'])
+  const { href, port } = new URL(/http:\S+/.exec(await server.until(/Ctrl-C/))?.[0] ?? '')
+  const token = readFileSync(join(cli.home, '.config/sallyport/mcp-token'), 'utf8').trim()
+  const listener = { ...{ name: 'the MCP server', port: Number(port), address: '127.0.0.1' as const, tls: false } }
+  const listeners = [{ ...listener, path: '/mcp', status: 401 }]
+  const initialize = async () => {
+    const [, body] = mcpKinds(listeners[0] as Listener, token, '')['initialize']?.split('\r\n\r\n') ?? []
+    const headers = {
+      ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      accept: 'application/json, text/event-stream',
+    }
+    const answer = await fetch(href, { method: 'POST', headers, body: body ?? '' })
+    assert.equal(answer.status, 200)
+    await answer.text()
+    return answer.headers.get('mcp-session-id') ?? ''
+  }
+  const session = await initialize()
+  const agent = await startSandbox(service)
+  const requests = (one: Listener) => ({ ...requestKinds(one, agent), ...mcpKinds(one, token, session) })
+  const count = await cutConnections(listeners, { requests, ...eachOf(11) })
+  assert.ok(count > 1_000, `${count}`)
+  await initialize()
+  assert.doesNotMatch(server.seen(), /uncaught|unhandled|Error:/i)
+  server.signal('SIGINT')
+  assert.equal((await server.ended).code, 0)
 })
 
 const limitFile = '/proc/sys/net/core/somaxconn'
