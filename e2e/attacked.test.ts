@@ -14,7 +14,7 @@ import { startCalling } from './calling.ts'
 
 const seconds = 5
 const goodAgents = 8
-const mostMebibytes = 512
+const mostMebibytes = 256
 
 const mebibytesOf = (pid: number) =>
   Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024

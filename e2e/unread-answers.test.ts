@@ -102,6 +102,6 @@ test(
       look()
     }
     t.diagnostic(`${Math.round(most)} MiB more`)
-    assert.ok(most < 400, `${Math.round(most)} MiB more`)
+    assert.ok(most < 256, `${Math.round(most)} MiB more`)
   },
 )
