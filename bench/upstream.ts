@@ -50,11 +50,13 @@ const piece = Buffer.alloc(65_536, 'data: {"delta":"and so on, and so forth"}\n\
 const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) }
 // As long as common web servers keep idle connections: every account has its own connection and uses it rarely.
 createServer({ ...tls, keepAliveTimeout: 75_000 }, (request, response) => {
-  if (!(request.headers.authorization ?? '').startsWith('Bearer ')) {
+  const { authorization = '', 'x-api-key': key } = request.headers
+  const [path = '', query] = (request.url ?? '').split('?')
+  if (!/^(?:Bearer|Basic|AWS4-HMAC-SHA256) /.test(authorization) && !(key ?? query)) {
     response.writeHead(401).end()
     return
   }
-  const answer = answers[request.url ?? '']
+  const answer = answers[path]
   if (!answer) {
     stream(request, response)
     return
