@@ -144,7 +144,9 @@ onBothDatabases('a preset that no admin has added', (engine) => {
     await call('DELETE', `/v4/connections/${body.connection_id}`, { token: user.token })
     await asAdmin('DELETE', `/v4/providers/${body.provider_id}`)
     const by = { userId: user.userId, requestId: 'req_1' }
-    const adding = database.transaction((tx) => addOffered({ config, database, providers, usedPresets, audit }, tx, offered, by))
+    const adding = database.transaction((tx) =>
+      addOffered({ config, database, providers, usedPresets, audit }, tx, offered, by),
+    )
     await assert.rejects(adding, { code: 'not_found' })
     assert.equal(await providers.findBySlug(database.queries, 'perplexity'), undefined)
   })

@@ -83,7 +83,11 @@ export const platformSettings = {
   ),
 
   SALLYPORT_HEADERS_TIMEOUT_SECONDS: setting('10', 'Timeout for receiving request headers', integer(1, 300)),
-  SALLYPORT_REQUEST_TIMEOUT_SECONDS: setting('60', 'Timeout for receiving a whole request, unless its body is streamed', integer(1, 3600)),
+  SALLYPORT_REQUEST_TIMEOUT_SECONDS: setting(
+    '60',
+    'Timeout for receiving a whole request, unless its body is streamed',
+    integer(1, 3600),
+  ),
   SALLYPORT_CONNECTION_IDLE_SECONDS: setting(
     '360',
     'Idle timeout of a connection while a request is being processed',
