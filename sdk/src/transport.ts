@@ -149,7 +149,7 @@ function init(call: WireCall, token: string | undefined, signal: AbortSignal): R
  * A Blob has a length, and is never in memory as a whole. Node's `fetch` keeps a copy of the body for redirects, unless
  * they are errors and `window` is null.
  */
-function withUpload(line: string, upload: Upload, signal: AbortSignal): RequestInit {
+function withUpload(line: string, upload: Upload, signal: AbortSignal): RequestInit & { duplex?: 'half' } {
   const once = { redirect: 'error', window: null } as const
   if (upload instanceof Blob) return { ...once, body: new Blob([line, upload]) }
   const body = followedBy([new TextEncoder().encode(line)], upload.getReader(), signal)
