@@ -74,7 +74,14 @@ test('parameters of a header are read, and not if parsers could differ', () => {
     ['charset', 'utf-8'],
     ['boundary', 'a;b'],
   ])
-  for (const text of ['x', '; a=b c', '; a="b', '; a="b\\"c"', '; a=b, c=d', ';a="b"c']) {
+  assert.deepEqual(readParameters("; a*=UTF-8''b; c=\"d'\""), [
+    ['a*', "UTF-8''b"],
+    ['c', "d'"],
+  ])
+  for (const text of [
+    ...['x', '; a=b c', '; a="b', '; a="b\\"c"', '; a=b, c=d', ';a="b"c', "; a='b'", "; a='; b=c; d='", '; a==b'],
+    ...['; a="b"; a==b', "; a*=b'; c=d", "; a=b'"],
+  ]) {
     assert.equal(readParameters(text), undefined, text)
   }
 })

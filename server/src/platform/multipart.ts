@@ -60,15 +60,22 @@ export function readHeaders(
   return { headers, rest: text.slice(end + (hasNone ? 1 : 2) * newline.length) }
 }
 
-/** Parameters of a header value, from its first semicolon, with names in lower case. Undefined if parsers could differ. */
+/**
+ * Parameters of a header value, from its first semicolon, with names in lower case. Undefined if parsers could differ: PHP
+ * takes apostrophes for quotation marks, and skips equals signs before a value.
+ */
 export function readParameters(text: string): [name: string, value: string][] | undefined {
   const found: [string, string][] = []
   let end = 0
-  for (const match of text.matchAll(/;[ \t]*(?:([\w!#$&^.+*-]+)=(?:"([^"\\]*)"|([^\s;",\\]*))[ \t]*)?/g)) {
+  for (const match of text.matchAll(parameter)) {
     if (match.index !== end) return undefined
     const [all, name, quoted, plain = ''] = match
+    // As in `name*=utf-8''value` (RFC 8187).
+    if (plain.includes("'") && name?.endsWith('*') !== true) return undefined
     if (name !== undefined) found.push([name.toLowerCase(), quoted ?? plain])
     end += all.length
   }
   return end === text.length ? found : undefined
 }
+
+const parameter = /;[ \t]*(?:([\w!#$&^.+*-]+)=(?:"([^"\\]*)"|(?!=)((?:[\w-]*'[\w-]*')?[^\s;",\\']*))[ \t]*)?/g

@@ -39,31 +39,42 @@ export function contentEncodingOf(headers: HeaderList): string {
 
 const parseMediaType = memoizeByText((header): MediaType => {
   const [, written = '', rest = ''] = /^[ \t]*([\w!#$&^.+-]+\/[\w!#$&^.+*-]+)[ \t]*(;.*)?$/.exec(header) ?? []
-  const type = written.toLowerCase()
   const parameters = readParameters(rest)
+  // Of two headers servers read either.
+  const isOne = parameters !== undefined || !header.includes(',')
+  const type = isOne ? written.toLowerCase() : ''
   const isPlain = parameters !== undefined && !parameters.some(([name]) => name.includes('*'))
   const valuesOf = (wanted: string) =>
     isPlain ? parameters.filter(([name]) => name === wanted).map(([, value]) => value) : []
   const boundaries = valuesOf('boundary')
   const charsets = new Set(valuesOf('charset').map(charsetNamed))
   const [charset = 'utf-8'] = charsets
+  const hasOne = boundaries.length === 1 && boundaries[0] !== '' && isFoundBySearch(rest, parameters)
   return {
-    kind: kindOf(type),
+    kind: kindOf(type, header),
     type,
-    boundary: boundaries.length === 1 && boundaries[0] !== '' ? boundaries[0] : undefined,
+    boundary: hasOne ? boundaries[0] : undefined,
     charset: isPlain && charsets.size <= 1 ? charset : 'other',
   }
 })
+
+/** PHP takes what follows the first `boundary` and the next `=`, wherever they stand. It looks for lower case first. */
+function isFoundBySearch(text: string, parameters: readonly (readonly string[])[] = []): boolean {
+  const first = parameters.find((parameter) => /boundary/i.test(parameter.join('=')))
+  const [found = '', ...others] = text.match(/boundary/gi) ?? []
+  return first?.[0] === 'boundary' && (found === 'boundary' || others.length === 0)
+}
 
 function charsetNamed(name: string): MediaType['charset'] {
   if (/^(?:utf-?8|us-ascii)$/i.test(name)) return 'utf-8'
   return /^(?:iso-8859-1|windows-1252)$/i.test(name) ? 'latin1' : 'other'
 }
 
-/** Some servers read a body without a valid type as a form. */
-function kindOf(type: string): BodyKind {
-  if (type === '') return 'unknown'
-  if (/^application\/(?:[\w.+-]+\+)?json$|^text\/json$/.test(type)) return 'json'
+/** Some servers read a body without a valid type as a form. Laravel searches the whole header for `/json` and `+json`. */
+function kindOf(type: string, header: string): BodyKind {
+  if (type === '') return /multipart/i.test(header) ? 'multipart' : 'unknown'
   if (type.startsWith('multipart/')) return 'multipart'
-  return type === 'application/x-www-form-urlencoded' ? 'form' : undefined
+  if (type === 'application/x-www-form-urlencoded') return 'form'
+  if (/[/+]json/.test(type)) return 'json'
+  return /[/+]json/i.test(header) ? 'unknown' : undefined
 }

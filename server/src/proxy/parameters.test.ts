@@ -124,6 +124,9 @@ test('with limited methods a multipart body that parsers read differently is ref
     'name="a"; name="_method"',
     'name="a\\"; name=\\"_method"',
     'name*0="_me"; name*1="thod"',
+    "name='_method'",
+    'name==_method',
+    `a='; b="'; name=_method; c="`,
   ]) {
     refuses('method_not_allowed', 'body', '', parts, `${part(name)}--x--`)
   }
@@ -150,6 +153,25 @@ test('with limited methods a multipart body that parsers read differently is ref
       ordinary,
     )
   }
+  // What PHP would take for the boundary is y.
+  const hidden = `--x\r\n\r\n${part('name="_method"').replace('--x', '--y')}--y--\r\n--x--`
+  for (const type of [
+    'multipart/form-data; xboundary=y; boundary=x',
+    'multipart/form-data; a="boundary=y"; boundary=x',
+    'multipart/form-data; Boundary=x; aboundary=y',
+    'multipart/form-data; boundary=x, text/plain; boundary=y',
+    'multipart/form-data, boundary=y',
+    'multipart/form-data boundary=y',
+  ]) {
+    for (const text of [hidden, `junk\r\n${hidden}`]) {
+      assert.throws(() => meant('', [['content-type', type]], text), { code: 'method_not_allowed' }, type)
+    }
+  }
+  const named = part('name="_method"').replace('--x', '--my-boundary')
+  assert.deepEqual(
+    meant('', [['content-type', 'multipart/form-data; boundary=my-boundary']], `${named}--my-boundary--`),
+    ['DELETE'],
+  )
   const nested = `--x\r\nContent-Type: multipart/form-data; boundary=y\r\n\r\n${part('name="_method"').replace('--x', '--y')}--y--\r\n--x--`
   refuses('method_not_allowed', 'body', '', parts, nested)
   refuses('method_not_allowed', 'headers.content-type', '', [], ordinary)
@@ -182,6 +204,21 @@ test('a JSON member that overrides the method counts', () => {
   for (const type of [';', ',a', 'form', '/', '; charset=utf-8', 'image/png, application/json', 'image/png x']) {
     assert.deepEqual(meant('', [['content-type', type]], '_method=DELETE'), ['DELETE'], `${type} is no type`)
   }
+})
+
+test('a type in which some framework finds JSON counts as JSON, and two types as either', () => {
+  for (const type of ['text/x+json', 'application/json5', 'text/plain; a=application/json', 'image/png; a="x+json"']) {
+    assert.deepEqual(meant('', [['content-type', type]], '{"_method":"DELETE"}'), ['DELETE'], type)
+  }
+  const two: HeaderList = [
+    ['content-type', 'text/plain; a=b'],
+    ['content_type', 'application/x-www-form-urlencoded'],
+  ]
+  for (const text of ['_method=DELETE', '{"_method":"DELETE"}', '{"a":"&_method=DELETE&"}']) {
+    assert.throws(() => meant('', two, text), { code: 'method_not_allowed' })
+    assert.deepEqual(meant('', two.toReversed(), text), ['DELETE'])
+  }
+  assert.deepEqual(meant('', [['content-type', 'text/plain']], '{"_method":"DELETE"}'), [])
 })
 
 test('with limited methods JSON that parsers read differently is refused', () => {
