@@ -105,5 +105,7 @@ async function readUpload(
   if (maxBodyBytes !== undefined) return { body: await upload.whole(maxBodyBytes) }
   const isKnownFirst =
     upload.length === 0 || mustBeInspected(bodyChecksFor(head, grant, rules)) || mustBeHashed(rules?.signs, head)
-  return isKnownFirst ? { body: await upload.whole(maxInspectedBytes) } : { body: undefined, upload }
+  if (isKnownFirst) return { body: await upload.whole(maxInspectedBytes) }
+  upload.mayTakeLonger()
+  return { body: undefined, upload }
 }

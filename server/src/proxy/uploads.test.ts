@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
 import type { ClientRequest, IncomingMessage, RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { buffer, text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -219,6 +221,27 @@ onBothDatabases('a streamed request body', (engine) => {
     assert.equal((await answerOf(request)).body.body.length, 8)
   })
 
+  test('takes no longer than any other request unless it is passed on', async (t) => {
+    const settings = { SALLYPORT_REQUEST_TIMEOUT_SECONDS: '1', SALLYPORT_HEADERS_TIMEOUT_SECONDS: '1' }
+    const { upload, service, agent, upstream } = await startCalling(t, engine, { settings, unread: measures })
+    const inspected = await upload({ headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+    const { port } = service.app.http.server.address() as AddressInfo
+    const headers = { host: service.config.baseUrl.host, authorization: `Bearer ${agent.token}` }
+    const line = httpRequest({
+      ...{ host: '127.0.0.1', port, path: '/v4/proxy', method: 'POST', agent: false },
+      headers: { ...headers, 'content-type': streamedCallType },
+    }).on('error', ignored)
+    for (const request of [inspected, line]) {
+      const drip = setInterval(() => request.write('{'), 100)
+      t.after(() => {
+        clearInterval(drip)
+        request.destroy()
+      })
+      assert.deepEqual(await errorOf(request), [408, 'request_timeout', undefined])
+    }
+    assert.equal(upstream.received.length, 0)
+  })
+
   test('ends with its grant', async (t) => {
     const ended = Promise.withResolvers<boolean>()
     const calling = await startCalling(t, engine, {
@@ -296,5 +319,16 @@ onBothDatabases('a streamed request body', (engine) => {
     const kept = await upload({ headers: { 'content-type': 'application/x-www-form-urlencoded' } })
     kept.end(Buffer.alloc(400_000, 97))
     assert.deepEqual((await errorOf(kept)).slice(0, 2), [429, 'rate_limited'])
+  })
+
+  test('has a line that counts as memory', async (t) => {
+    const settings = { SALLYPORT_BODIES_IN_FLIGHT_PER_CALLER_BYTES: '70000', SALLYPORT_PROXY_BODY_BYTES: '70000' }
+    const { upload } = await startCalling(t, engine, { settings, unread: measures })
+    const held = await upload({ headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+    held.write(Buffer.alloc(30_000, 97))
+    await sleep(200)
+    const long = await upload({ ...bytes, headers: { 'x-long': 'a'.repeat(60_000) } })
+    assert.deepEqual((await errorOf(long)).slice(0, 2), [429, 'rate_limited'])
+    held.destroy()
   })
 })

@@ -21,6 +21,8 @@ declare module 'fastify' {
 export interface StreamedBody extends BodyStream {
   /** When its last byte arrived. */
   endedAt: number | undefined
+  /** Call it if the body is passed on: from then on only pauses are limited. */
+  mayTakeLonger: () => void
   /** Reads all of it. Throws `body_not_inspectable` if it is longer. */
   whole: (maxBytes: number) => Promise<Buffer>
 }
@@ -39,7 +41,6 @@ export function readStreamedBodies(http: Http, mediaType: string, idleMs: number
       done(new ServiceError('unsupported_media_type'))
       return
     }
-    letBodyTakeLonger(request.raw)
     request.isBodyCutShort = true
     payload.once('end', () => (request.isBodyCutShort = false))
     endWithConnection(request.raw)
@@ -47,10 +48,14 @@ export function readStreamedBodies(http: Http, mediaType: string, idleMs: number
     request.readRest = async () => {
       while (await next());
     }
-    readLine(next).then(({ line, rest }) => {
+    const hold = request.heldBody
+    const mayTakeLonger = () => {
+      letBodyTakeLonger(request.raw)
+    }
+    readLine(next, hold).then(({ line, rest }) => {
       const announced = request.headers['content-length']
       const length = announced === undefined ? undefined : Number(announced) - line.length - 1
-      request.streamedBody = createStreamedBody({ next, rest, length, idleMs, hold: request.heldBody })
+      request.streamedBody = createStreamedBody({ next, rest, length, idleMs, hold, mayTakeLonger })
       parse(request, line, done)
     }, done)
   })
@@ -91,22 +96,38 @@ function reader(payload: Readable, idleMs: number): Next {
     })
 }
 
-async function readLine(next: Next): Promise<{ line: Buffer; rest: Buffer }> {
-  const parts: Buffer[] = []
-  let bytes = 0
+async function readLine(next: Next, hold: Hold | undefined): Promise<{ line: Buffer; rest: Buffer }> {
+  const pieces = createPieces(hold)
   for (;;) {
     const chunk = await next()
     const at = chunk?.indexOf(newline) ?? -1
-    if (chunk && at !== -1) {
-      const line = Buffer.concat([...parts, chunk.subarray(0, at)])
-      if (line.length <= maxLineBytes) return { line, rest: chunk.subarray(at + 1) }
-    }
-    bytes += chunk?.length ?? 0
-    if (chunk && bytes <= maxLineBytes) parts.push(chunk)
-    else {
+    const part = at === -1 ? chunk : chunk?.subarray(0, at)
+    if (!part || pieces.length() + part.length > maxLineBytes) {
       const message = `The body does not begin with a line of JSON of at most ${maxLineBytes} bytes.`
       throw new ServiceError('invalid_json', { message })
     }
+    pieces.add(part)
+    if (chunk && at !== -1) return { line: pieces.join(), rest: chunk.subarray(at + 1) }
+  }
+}
+
+/** What is kept of a body, in bounded memory. */
+function createPieces(hold: Hold | undefined) {
+  const joined: Buffer[] = []
+  let parts: Buffer[] = []
+  let bytes = 0
+  return {
+    add: (chunk: Buffer) => {
+      if (hold?.grow(chunk.length) === false) {
+        throw new ServiceError('rate_limited', { retryAfterSeconds: 1, message: noRoom })
+      }
+      bytes += chunk.length
+      if (parts.push(chunk) < mostParts) return
+      joined.push(Buffer.concat(parts))
+      parts = []
+    },
+    length: () => bytes,
+    join: () => Buffer.concat([...joined, ...parts]),
   }
 }
 
@@ -116,30 +137,24 @@ function createStreamedBody(given: {
   length: number | undefined
   idleMs: number
   hold: Hold | undefined
+  mayTakeLonger: () => void
 }): StreamedBody {
   const { next, rest, hold } = given
   const body: StreamedBody = {
     length: given.length,
     idleMs: given.idleMs,
     endedAt: undefined,
+    mayTakeLonger: given.mayTakeLonger,
     chunks: readChunks(),
     whole: async (maxBytes) => {
       const tooLong = new ServiceError('body_not_inspectable', { field: 'body' })
       if ((body.length ?? 0) > maxBytes) throw tooLong
-      let bytes = 0
-      const joined: Buffer[] = []
-      let parts: Buffer[] = []
+      const pieces = createPieces(hold)
       for await (const chunk of body.chunks) {
-        bytes += chunk.length
-        if (bytes > maxBytes) throw tooLong
-        if (hold?.grow(chunk.length) === false) {
-          throw new ServiceError('rate_limited', { retryAfterSeconds: 1, message: noRoom })
-        }
-        if (parts.push(chunk) < mostParts) continue
-        joined.push(Buffer.concat(parts))
-        parts = []
+        if (pieces.length() + chunk.length > maxBytes) throw tooLong
+        pieces.add(chunk)
       }
-      return Buffer.concat([...joined, ...parts])
+      return pieces.join()
     },
   }
   async function* readChunks(): AsyncGenerator<Buffer> {
