@@ -22,7 +22,7 @@ onBothDatabases('health', (engine) => {
   })
 
   test('of an idle service', async (t) => {
-    const { call, adminToken, clock, app } = await startService(t, engine)
+    const { call, adminToken, clock, app, logIn } = await startService(t, engine)
     const health = async () => (await call('GET', '/v4/health', { token: adminToken })).body
     const { version, database, findings, ...rest } = await health()
     assert.match(version, /^\d+\.\d+\.\d+/)
@@ -42,7 +42,7 @@ onBothDatabases('health', (engine) => {
     assert.deepEqual([levels['settings'], levels['push'], levels['legacy v1']], ['well', 'well', 'warning'])
     assert.ok(!JSON.stringify(findings).includes(adminToken))
     clock.advance(60)
-    await call('POST', '/v4/agents/register', { body: { name: 'a' } })
+    await logIn({ email: 'ada@example.com' })
     await app.signRecord()
     const { audit } = await health()
     assert.match(audit.last_head.text, /^sallyport-audit-head\.v1\.chn_/)

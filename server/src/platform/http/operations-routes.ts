@@ -38,12 +38,14 @@ export function operationsRoutes(
     const others = crew && { silent_workers: crew().silent }
     return { status: 'ok', clock_offset_ms: Math.round(clockOffsetMs()), ...others }
   })
-  if (crew) measureCrew(metrics, crew)
+  measureCrew(metrics, crew ?? alone)
   if (config.metricsPort !== undefined) return
   http.get('/metrics', { config: { ...probe.config, allow: ['admin', 'collector'] } }, async (_request, reply) => {
     return reply.type(metrics.registry.contentType).send(await metrics.text())
   })
 }
+
+const alone = () => ({ silent: 0, replaced: 0 })
 
 /** Every worker has the same figures. */
 function measureCrew({ gauge }: Metrics, crew: NonNullable<CrewNeeds['crew']>): void {
