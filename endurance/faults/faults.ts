@@ -3,12 +3,16 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually, runServer } from '../../e2e/running-service.ts'
+import type { Environment } from '../../e2e/running-service.ts'
 import { fillDisk } from '../../e2e/small-disk.ts'
 import { freePort } from '../../server/testkit/ports.ts'
 import { closeConnections, exportRecord, openConnections, registerAtOnce } from './many-clients.ts'
-import { hangUp, killOne, pauseOne, resumeOne } from './processes.ts'
+import { exhaustPool, freePool, lockFile, unlockFile } from './locks.ts'
+import { startPgbouncer } from './pgbouncer.ts'
+import { killOne, notReplaced, openDebugger, pauseOne, resumeOne, signalAll, stickOne } from './processes.ts'
 import { kinds } from './set-ups.ts'
 import type { Kind, Postgres, SetUp } from './set-ups.ts'
+import { missingOutcomes, stopDuringCalls } from './stops.ts'
 
 export interface Fault {
   name: string
@@ -17,20 +21,22 @@ export interface Fault {
   seconds: number
   /** May return a note on what callers saw. */
   begin: (setUp: SetUp) => unknown
-  /** Removes the cause. */
+  /** Removes the cause. May return a note too. */
   end?: (setUp: SetUp) => unknown
+  /** Says what should have happened and did not; empty if all is well. */
+  check?: (setUp: SetUp) => Promise<string> | string
   /** The fault affects one API host, which additional callers call meanwhile. */
   host?: boolean
   /** Set if no call may fail. */
   servesAll?: readonly Kind[]
 }
 
-const everywhere = kinds
-const [sqlite, workers, instances] = kinds
+const [sqlite, workers, instances, pooled] = kinds
+const everywhere = [sqlite, workers, instances]
 
 export const faults: readonly Fault[] = [
   // Also warms up the service.
-  { name: 'None', on: everywhere, seconds: 10, begin: () => undefined, servesAll: everywhere },
+  { name: 'None', on: kinds, seconds: 10, begin: () => undefined, servesAll: kinds },
   {
     name: 'A process is killed (SIGKILL)',
     on: everywhere,
@@ -54,16 +60,77 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'Rolling restart (SIGTERM)',
-    on: [instances],
+    on: [instances, pooled],
     seconds: 0,
     begin: rollingRestart,
+    servesAll: [instances, pooled],
+  },
+  {
+    name: 'Stop (SIGTERM) during calls to an API that does not answer',
+    on: everywhere,
+    seconds: 0,
+    begin: stopDuringCalls,
+    end: async ({ world, victim }) => {
+      await world.failing.set('answers')
+      await victim.startAgain()
+    },
+    check: missingOutcomes,
     servesAll: [instances],
   },
   { name: 'A process is paused for 10 s (SIGSTOP)', on: everywhere, seconds: 10, begin: pauseOne, end: resumeOne },
-  { name: 'SIGHUP, ten times', on: everywhere, seconds: 2, begin: hangUp, servesAll: everywhere },
+  {
+    name: 'A worker stands still (SIGSTOP) until it is replaced',
+    on: [workers],
+    seconds: 20,
+    begin: stickOne,
+    check: notReplaced,
+  },
+  {
+    name: 'SIGHUP, ten times',
+    on: everywhere,
+    seconds: 2,
+    begin: (setUp) => signalAll(setUp, ['SIGHUP']),
+    servesAll: everywhere,
+  },
+  {
+    name: 'SIGUSR1 and SIGUSR2, ten times',
+    on: everywhere,
+    seconds: 2,
+    begin: (setUp) => signalAll(setUp, ['SIGUSR1', 'SIGUSR2']),
+    check: openDebugger,
+    servesAll: everywhere,
+  },
+  {
+    name: 'Another program holds the write lock of SQLite',
+    on: [sqlite, workers],
+    seconds: 8,
+    begin: lockFile,
+    end: unlockFile,
+  },
+  {
+    name: 'Calls that wait for a locked table take all database connections',
+    on: [instances],
+    seconds: 15,
+    begin: exhaustPool,
+    end: freePool,
+  },
+  {
+    name: 'PgBouncer is killed and started again',
+    on: [pooled],
+    seconds: 3,
+    begin: (setUp) => postgresOf(setUp).pooler?.kill(),
+    end: (setUp) => postgresOf(setUp).pooler?.startAgain(),
+  },
+  {
+    name: 'An instance is started behind PgBouncer in transaction mode',
+    on: [instances],
+    seconds: 0,
+    begin: startBehindTransactionPooler,
+    servesAll: [instances],
+  },
   {
     name: 'PostgreSQL crashes and is started again',
-    on: [instances],
+    on: [instances, pooled],
     seconds: 5,
     begin: (setUp) => postgresOf(setUp).server.halt('SIGQUIT'),
     end: (setUp) => postgresOf(setUp).server.resume(),
@@ -186,13 +253,27 @@ async function rollingRestart(setUp: SetUp): Promise<void> {
 }
 
 /** Returns how the start of another instance of this version ends. */
-async function startOneMore({ victim: { env } }: SetUp): Promise<string> {
+async function startOneMore({ victim: { env } }: SetUp, changes: Environment = {}): Promise<string> {
   const endings: (() => unknown)[] = []
   const scope = { after: (ending: unknown) => endings.push(ending as () => unknown) }
-  const own = { ...env, LD_PRELOAD: '', PORT: String(await freePort()) }
+  const own = { ...env, LD_PRELOAD: '', PORT: String(await freePort()), ...changes }
   const { code } = await runServer(scope, [], own)
   for (const ending of endings) await ending()
   return `an instance that is started ends with exit code ${code}`
+}
+
+async function startBehindTransactionPooler(setUp: SetUp): Promise<string> {
+  const endings: (() => unknown)[] = []
+  const url = new URL(postgresOf(setUp).server.url)
+  const scope = { after: (ending: unknown) => endings.push(ending as () => unknown) }
+  // As many sessions as there would be with one instance: it is not the number that is wrong.
+  const { port } = await startPgbouncer(scope, Number(url.port), 'transaction', 11)
+  url.port = String(port)
+  try {
+    return await startOneMore(setUp, { DATABASE_URL: url.href })
+  } finally {
+    for (const ending of endings) await ending()
+  }
 }
 
 function postgresOf({ postgres }: SetUp): Postgres {

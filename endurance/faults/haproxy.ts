@@ -36,7 +36,7 @@ function configuration(port: number, servers: number[]): string {
   return text
 }
 
-async function isListening(port: number): Promise<boolean> {
+export async function isListening(port: number): Promise<boolean> {
   const socket = connect({ port, host: '127.0.0.1' })
   try {
     await once(socket, 'connect')

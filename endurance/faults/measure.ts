@@ -22,6 +22,8 @@ export interface Result {
   /** The output of `audit verify`; empty if the log is intact. */
   complaint: string
   note: string
+  /** What the fault's own check found; empty if nothing. */
+  shortfall: string
   isMet: boolean
 }
 
@@ -71,7 +73,7 @@ export async function measure(scope: Scope, fault: Fault, setUp: SetUp): Promise
   const note: unknown = await fault.begin(setUp)
   await sleep(fault.seconds * 1000)
   const goneAt = performance.now()
-  await fault.end?.(setUp)
+  const noteAtEnd: unknown = await fault.end?.(setUp)
   const lastBad = () => Math.max(...all.flatMap(({ made }) => made.filter(isBad).map(({ beganAt }) => beganAt)), goneAt)
   while (performance.now() - lastBad() < wellMs && performance.now() - goneAt < longestWatchMs) await sleep(200)
   isOver = true
@@ -86,13 +88,16 @@ export async function measure(scope: Scope, fault: Fault, setUp: SetUp): Promise
   const lost = seen.filter((call) => !onRecord.has(call)).length
   const doubled = seen.length - new Set(seen).size + recorded.length - onRecord.size
   const complaint = await verifyRecord(scope, setUp.victim)
+  const shortfall = (await fault.check?.(setUp)) ?? ''
   const isMet =
     recoverySeconds < mostRecoverySeconds &&
     lost + doubled === 0 &&
     complaint === '' &&
+    shortfall === '' &&
     (callers.failed === 0 || !fault.servesAll?.includes(setUp.kind))
-  const found = { callers, callersOfHost, recoverySeconds, lost, doubled, complaint, isMet }
-  return { fault, setUp, ...found, note: typeof note === 'string' ? note : '' }
+  const found = { callers, callersOfHost, recoverySeconds, lost, doubled, complaint, shortfall, isMet }
+  const notes = [note, noteAtEnd].filter((one) => typeof one === 'string')
+  return { fault, setUp, ...found, note: notes.join('; ') }
 }
 
 function isBad({ failure, tookMs }: CallMade): boolean {

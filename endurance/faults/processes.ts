@@ -1,6 +1,7 @@
 /** Signals to one process that serves calls: a worker if there are several, else the instance itself. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isListening } from './haproxy.ts'
 import type { SetUp } from './set-ups.ts'
 
 const hasWorkers = ({ kind }: SetUp) => kind === 'SQLite, 2 workers'
@@ -8,8 +9,12 @@ const hasWorkers = ({ kind }: SetUp) => kind === 'SQLite, 2 workers'
 function answering(setUp: SetUp): number {
   const { pid } = setUp.victim
   if (!hasWorkers(setUp)) return pid
-  const [worker] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
-  return Number(worker)
+  return childrenOf(pid)[0] ?? pid
+}
+
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
+  return children.filter((text) => text.trim() !== '').map(Number)
 }
 
 export async function killOne(setUp: SetUp): Promise<void> {
@@ -25,9 +30,36 @@ export function resumeOne(setUp: SetUp): void {
   process.kill(answering(setUp), 'SIGCONT')
 }
 
-export async function hangUp({ instances }: SetUp): Promise<void> {
+/** To every process: a service manager may do so. */
+export async function signalAll({ instances }: SetUp, signals: readonly NodeJS.Signals[]): Promise<void> {
   for (let time = 0; time < 10; time++) {
-    for (const one of instances) one.signal('SIGHUP')
+    for (const signal of signals) {
+      for (const { pid } of instances) for (const one of [pid, ...childrenOf(pid)]) process.kill(one, signal)
+    }
     await sleep(200)
   }
+}
+
+const debuggerPort = 9229
+
+/** SIGUSR1 opens Node's debugger in a process that does not handle it. */
+export async function openDebugger(): Promise<string> {
+  return (await isListening(debuggerPort)) ? 'a debugger listens' : ''
+}
+
+let stuck = 0
+
+export function stickOne(setUp: SetUp): void {
+  stuck = answering(setUp)
+  process.kill(stuck, 'SIGSTOP')
+}
+
+/** Says so if it is still there. */
+export function notReplaced({ victim: { pid } }: SetUp): string {
+  const children = childrenOf(pid)
+  if (children.includes(stuck)) {
+    process.kill(stuck, 'SIGCONT')
+    return 'the stuck worker was not killed'
+  }
+  return children.length === 2 ? '' : `${children.length} workers are left`
 }

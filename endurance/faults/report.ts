@@ -5,11 +5,12 @@ import type { Result, Seen } from './measure.ts'
 const head = ['Fault', 'Set-up', 'What callers saw', 'Longest wait', 'Recovery', 'Lost', 'Doubled']
 
 export function cellsOf(result: Result): string[] {
-  const { fault, setUp, callers, callersOfHost, recoverySeconds, lost, doubled, complaint, note } = result
+  const { fault, setUp, callers, callersOfHost, recoverySeconds, lost, doubled, complaint, shortfall, note } = result
   const saw = [
     `${callersOfHost ? 'others: ' : ''}${inWords(callers)}`,
     ...(callersOfHost ? [`its callers: ${inWords(callersOfHost)}`] : []),
     ...(note === '' ? [] : [note]),
+    ...(shortfall === '' ? [] : [shortfall]),
     ...(complaint === '' ? [] : ['`audit verify` failed']),
   ].join('; ')
   const recovery = recoverySeconds < 0.05 ? 'at once' : `${recoverySeconds.toFixed(1)} s`

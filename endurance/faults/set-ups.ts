@@ -1,4 +1,7 @@
-/** The supported set-ups: one process on SQLite, two workers on SQLite, three instances on PostgreSQL. */
+/**
+ * The supported set-ups: one process on SQLite, two workers on SQLite, three instances on PostgreSQL, and the same through
+ * PgBouncer in session mode.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -14,9 +17,16 @@ import { startSilentRelay } from '../../server/testkit/silent-relay.ts'
 import type { SilentRelay } from '../../server/testkit/silent-relay.ts'
 import type { AgentCredentials } from '../attack.ts'
 import { startHaproxy } from './haproxy.ts'
+import { startPgbouncer } from './pgbouncer.ts'
+import type { Pgbouncer } from './pgbouncer.ts'
 import type { World } from './world.ts'
 
-export const kinds = ['SQLite', 'SQLite, 2 workers', 'PostgreSQL, 3 instances'] as const
+export const kinds = [
+  'SQLite',
+  'SQLite, 2 workers',
+  'PostgreSQL, 3 instances',
+  'PostgreSQL through PgBouncer, 3 instances',
+] as const
 export type Kind = (typeof kinds)[number]
 
 export interface SetUp {
@@ -37,13 +47,16 @@ export interface SetUp {
 
 export interface Postgres {
   server: PostgresServer
-  /** The relay between the instances and the server. */
+  /** The relay between the instances and the server, or its pooler. */
   relay: SilentRelay
+  pooler: Pgbouncer | undefined
   /** For a superuser, not through the relay. */
   run: (statement: string) => Promise<void>
 }
 
 const diskMebibytes = 1024
+/** Eleven for each of three instances, and as many for one that is started or a command that is run beside them. */
+const sessions = 44
 const libfaketime = '/usr/$LIB/faketime/libfaketime.so.1'
 
 export async function startSetUp(scope: Scope, kind: Kind, world: World, say: (line: string) => void): Promise<SetUp> {
@@ -68,10 +81,12 @@ export async function startSetUp(scope: Scope, kind: Kind, world: World, say: (l
 
   const disk = mountSmallDisk(scope, diskMebibytes)
   if (disk === undefined) throw new Error('no disk could be mounted')
-  if (kind !== 'PostgreSQL, 3 instances') {
+  if (kind === 'SQLite' || kind === 'SQLite, 2 workers') {
     const folder = join(disk, 'data')
     mkdirSync(folder, { mode: 0o700 })
-    const workers = { SALLYPORT_WORKERS: kind === 'SQLite' ? '1' : '2' }
+    // Longer than a process is paused by another fault.
+    const several = { SALLYPORT_WORKERS: '2', SALLYPORT_WORKER_STUCK_SECONDS: '15' }
+    const workers = kind === 'SQLite' ? {} : several
     const { service, agents, port } = await startFirst('sqlite', { SALLYPORT_DATA_DIR: folder, ...workers })
     const given = { kind, world, port, agents, setVictimsClock, disk }
     return { ...given, instances: [service], victim: service, postgres: undefined }
@@ -80,7 +95,9 @@ export async function startSetUp(scope: Scope, kind: Kind, world: World, say: (l
   const server = await startPostgres({ isDurable: true, disk })
   scope.after(() => server.stop())
   const url = new URL(server.url)
-  const relay = await startSilentRelay(scope, Number(url.port))
+  const isPooled = kind === 'PostgreSQL through PgBouncer, 3 instances'
+  const pooler = isPooled ? await startPgbouncer(scope, Number(url.port), 'session', sessions) : undefined
+  const relay = await startSilentRelay(scope, pooler?.port ?? Number(url.port))
   url.port = String(relay.port)
   const port = await freePort()
   const { service: victim, agents } = await startFirst('postgres', {
@@ -100,7 +117,17 @@ export async function startSetUp(scope: Scope, kind: Kind, world: World, say: (l
     instances.map((one) => one.port),
   )
   const run = (statement: string) => runStatement(server.url, statement)
-  return { kind, world, port, agents, setVictimsClock, disk, instances, victim, postgres: { server, relay, run } }
+  return {
+    kind,
+    world,
+    port,
+    agents,
+    setVictimsClock,
+    disk,
+    instances,
+    victim,
+    postgres: { server, relay, pooler, run },
+  }
 }
 
 async function runStatement(url: string, statement: string): Promise<void> {

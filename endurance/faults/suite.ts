@@ -45,6 +45,7 @@ async function scoped<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
 function assertPrograms(): void {
   const missing = [
     ...(findProgram(['haproxy', '/usr/sbin/haproxy']) ? [] : ['haproxy']),
+    ...(findProgram(['pgbouncer', '/usr/sbin/pgbouncer']) ? [] : ['pgbouncer']),
     ...(globSync('/usr/lib/*/faketime/libfaketime.so.1').length > 0 ? [] : ['libfaketime']),
   ]
   if (missing.length > 0) throw new Error(`The fault suite needs: apt-get install ${missing.join(' ')}`)
