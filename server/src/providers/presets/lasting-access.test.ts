@@ -106,6 +106,23 @@ const fields: Record<string, { url: string; refused: string[]; allowed: string[]
   },
 }
 
+test('shopify: paths without a version are those of the oldest one', () => {
+  const body = '{"query":"mutation { webhookSubscriptionCreate(topic: ORDERS_CREATE) { userErrors { message } } }"}'
+  const headers: [string, string][] = [['content-type', 'application/json']]
+  for (const path of ['/admin/api/graphql.json', '/admin/graphql.json', '/admin/api/unstable/graphql.json']) {
+    const call = () => {
+      judgeCall(`https://ada.myshopify.com${path}`, { headers, body })
+    }
+    assert.throws(call, { code: 'credential_endpoint' }, path)
+  }
+  for (const path of ['/admin/webhooks.json', '/admin/api/webhooks.json', '/admin/mobile_platform_applications.json']) {
+    const call = () => {
+      judgeCall(`https://ada.myshopify.com${path}`, { headers, body: '{}' })
+    }
+    assert.throws(call, { code: 'credential_endpoint' }, path)
+  }
+})
+
 for (const [id, { url, refused, allowed }] of Object.entries(fields)) {
   test(`${id}: mutations that grant lasting access and persisted queries are refused`, () => {
     const send = (request: object) => () => {
