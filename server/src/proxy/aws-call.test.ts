@@ -128,6 +128,23 @@ test('what issues credentials is refused wherever the operation is named, and ho
   refuses(post('ec2'), { type: form, body: 'Action=DescribeInstances&Action=CreateKeyPair' })
 })
 
+test('a body that is not what its type says is read as a form too', () => {
+  const headers: HeaderList = [['x-amz-target', 'AWSSecurityTokenServiceV20110615.GetCallerIdentity']]
+  for (const type of [json, 'application/json', 'application/cbor']) {
+    for (const body of [
+      'Action=GetSessionToken&Version=2011-06-15',
+      '\n&Action=AssumeRole',
+      'a=[{&action=AssumeRole',
+    ]) {
+      refuses('POST https://sts.amazonaws.com/', { headers, type, body })
+    }
+    allows('POST https://sts.amazonaws.com/', { headers, type, body: 'Action=GetCallerIdentity' })
+  }
+  const put: HeaderList = [['x-amz-target', 'DynamoDB_20120810.PutItem']]
+  const body = '{"Item":{"Url":{"S":"https://example.com/?a=1&Action=AssumeRole"}}}'
+  allows('POST https://dynamodb.eu-west-1.amazonaws.com/', { headers: put, type: json, body })
+})
+
 test('lasting access is refused: policies, deliveries, identities, keys of machines', () => {
   for (const action of [
     'CreateAccessKey',

@@ -158,10 +158,12 @@ function bodyOf({ headers, body }: JudgedCall): { isOpaque: boolean; isJson: boo
   const isJson = jsonType.test(type)
   const isCbor = /^\s*application\/cbor\s*(?:;|$)/i.test(type)
   const isReadable = isForm || isJson || isCbor
+  // A server that ignores the type would take anything else for a form. A map in CBOR begins with a byte from A0 to BF.
+  const isObject = isJson ? /^\s*\{/.test(body.toString('latin1', 0, 100)) : isCbor && (body[0] ?? 0) >= 0xa0
   const charset = /charset\s*=\s*["']?([^"';\s]*)/i.exec(type)?.[1] ?? 'utf-8'
   const isOpaque = !isReadable || isCompressed(headers) || !/^(?:utf-?8|us-ascii)$/i.test(charset)
   const text = isOpaque ? '' : body.toString('latin1')
-  return { isOpaque, isJson: isJson || isCbor, text: isForm ? text : withoutEscapes(text) }
+  return { isOpaque, isJson: isObject, text: isForm ? text : withoutEscapes(text) }
 }
 
 /** `Policy`, but not `RedrivePolicy`. CBOR has the length of a text before it: `f` for six characters. */
