@@ -65,6 +65,10 @@ onBothDatabases('secrets of a provider', (engine) => {
     assert.equal(abandoned.status, 201)
     for (const instead of [
       { status: 400, headers: { 'content-type': 'application/json' }, body: '{"error":"invalid_grant"}' },
+      {
+        ...{ status: 400, headers: { 'content-type': 'application/json' } },
+        body: JSON.stringify({ error: oauth.client.clientSecret }),
+      },
       { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' },
       'lost',
     ] as const) {

@@ -18,3 +18,19 @@ test('refusals, invalid responses and internal errors do not count as unavailabl
     assert.ok(!isUnavailable(error), String(error))
   }
 })
+
+test('an error code is words, and never what could be a secret', () => {
+  for (const code of [
+    ...['invalid_grant', 'bad_verification_code', 'BAD_REFRESH_TOKEN', 'InvalidClientTokenId', 'AccessDenied'],
+    ...['SignatureDoesNotMatch', 'oauth_authorization_url_mismatch', 'invalid-client', 'x'],
+  ]) {
+    assert.equal(new OAuthRefused(code).code, code)
+  }
+  for (const code of [
+    ...['sk_live_51H', 'a1b2c3d4e5f6a7b8', 'correcthorsebatterystaple', 'QWERTYUIOPASDFGH', '', 'a b', '<script>'],
+    ...['qXzWvBnMkLpOiUyT', 'x_'.repeat(40), '_invalid', 'invalid__grant'],
+  ]) {
+    const refused = new OAuthRefused(code)
+    assert.deepEqual([refused.code, code !== '' && refused.message.includes(code)], ['unreadable_error', false], code)
+  }
+})

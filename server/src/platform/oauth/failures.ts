@@ -37,9 +37,9 @@ function judge(error: unknown): Error {
     // A failing server has not refused, whatever its body says.
     return error.status >= 500 || error.status === 429
       ? unavailable(`status ${error.status}`)
-      : new OAuthRefused(spelling(error.error), error.status)
+      : new OAuthRefused(error.error, error.status)
   }
-  if (error instanceof AuthorizationResponseError) return new OAuthRefused(spelling(error.error))
+  if (error instanceof AuthorizationResponseError) return new OAuthRefused(error.error)
   if (error instanceof WWWAuthenticateChallengeError) {
     return error.status >= 500 ? unavailable(`status ${error.status}`) : new OAuthRefused('unauthorized', error.status)
   }
@@ -50,9 +50,4 @@ function judge(error: unknown): Error {
 
 function unavailable(reason: string): ServiceError {
   return new ServiceError('provider_unavailable', { detail: `the authorization server: ${reason}` })
-}
-
-/** RFC 6749 §5.2 allows almost any character in a code; here it goes into links and records. */
-function spelling(code: string): string {
-  return /^[A-Za-z0-9_.-]{1,64}$/.test(code) ? code : 'unreadable_error'
 }

@@ -51,6 +51,12 @@ export interface Tokens {
   extra: Record<string, unknown>
 }
 
+/**
+ * Error codes are words, such as `invalid_grant`, `BAD_REFRESH_TOKEN` or `InvalidClientTokenId`. A server could answer with
+ * a secret that it was sent, which must not get into links, records and the log. A secret has no fewer than 16 characters.
+ */
+const words = /^(?:[A-Z]?[a-z]{1,15}(?:[_.-][A-Z]?[a-z]{1,15}|[A-Z][a-z]{1,15}){0,7}|[A-Z]{1,15}(?:_[A-Z]{1,15}){0,7})$/
+
 /** The server refused, with this OAuth error code. */
 export class OAuthRefused extends Error {
   readonly code: string
@@ -58,9 +64,10 @@ export class OAuthRefused extends Error {
   readonly status: number | undefined
 
   constructor(code: string, status?: number) {
-    super(`the authorization server answered ${code}`)
+    const shown = code.length <= 64 && words.test(code) ? code : 'unreadable_error'
+    super(`the authorization server answered ${shown}`)
     this.name = 'OAuthRefused'
-    this.code = code
+    this.code = shown
     this.status = status
   }
 }

@@ -88,7 +88,7 @@ async function askSts(
   if (response.status >= 500 || response.status === 429 || /^Throttl|^RequestLimit/.test(code)) {
     throw new ServiceError('provider_unavailable', { detail: `STS: status ${response.status}` })
   }
-  throw new OAuthRefused(refusals[code] ?? (/^\w{1,64}$/.test(code) ? code : 'refused'), response.status)
+  throw new OAuthRefused(refusals[code] ?? code, response.status)
 }
 
 /** No value that STS gives contains a character that XML has to escape. */
