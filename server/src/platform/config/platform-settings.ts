@@ -85,7 +85,7 @@ export const platformSettings = {
   SALLYPORT_HEADERS_TIMEOUT_SECONDS: setting('10', 'Timeout for receiving request headers', integer(1, 300)),
   SALLYPORT_REQUEST_TIMEOUT_SECONDS: setting(
     '60',
-    'Timeout for receiving a whole request, unless its body is streamed',
+    'Timeout for receiving a whole request, or what is read of a streamed one before it is passed on',
     integer(1, 3600),
   ),
   SALLYPORT_CONNECTION_IDLE_SECONDS: setting(
