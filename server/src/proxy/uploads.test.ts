@@ -209,6 +209,22 @@ onBothDatabases('a streamed request body', (engine) => {
     unread.destroy()
   })
 
+  test('that the upstream stops reading after it has begun to answer ends with 504', async (t) => {
+    const settings = { SALLYPORT_PROXY_IDLE_SECONDS: '1' }
+    const { upload } = await startCalling(t, engine, {
+      settings,
+      unread: (request, response) => {
+        request.on('error', ignored)
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 }).write('{')
+      },
+    })
+    const request = await upload(bytes)
+    // More than sockets and streams buffer.
+    request.write(Buffer.alloc(32 * 1_048_576))
+    assert.deepEqual(await errorOf(request), [504, 'upstream_timeout', undefined])
+    request.destroy()
+  })
+
   test('may take longer than any other request, and its time-out begins at its end', async (t) => {
     const settings = { SALLYPORT_REQUEST_TIMEOUT_SECONDS: '1', SALLYPORT_HEADERS_TIMEOUT_SECONDS: '1' }
     const { upload } = await startCalling(t, engine, { settings, unread: measures })

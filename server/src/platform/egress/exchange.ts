@@ -83,6 +83,8 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
   let stage: 'connection' | 'request' | 'answer' | 'end' = 'connection'
   let stageEndsAt = startedAt + limits.connectMs
   let endsAt = bodyStream ? Infinity : startedAt + limits.wholeMs
+  /** Of a streamed request body: when the upstream must have taken the last chunk, even if it has begun to answer. */
+  let takenAt = Infinity
   let controller: Dispatcher.DispatchController | undefined
   let failure: Error | undefined
   let isOver = false
@@ -128,10 +130,11 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
   }
 
   const check = (now: number) => {
-    if (isOver || now < Math.min(stageEndsAt, endsAt)) return
+    if (isOver || now < Math.min(stageEndsAt, endsAt, takenAt)) return
     // The connection may be dead, and over HTTP/2 the next call would use it too.
     if (controller) shared.retire()
-    fail(timedOut(host, endsAt <= stageEndsAt ? 'end' : stage))
+    const ended = endsAt <= stageEndsAt ? 'end' : stage
+    fail(timedOut(host, now >= takenAt ? 'request' : ended))
   }
   const letDeadlineGo = watchDeadline(check)
 
@@ -141,9 +144,9 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
     stageEndsAt = Infinity
     for await (const chunk of chunks) {
       if (isOver) break
-      if (stage === 'request') stageEndsAt = performance.now() + idleMs
+      takenAt = performance.now() + idleMs
       yield chunk
-      if (stage === 'request') stageEndsAt = Infinity
+      takenAt = Infinity
     }
     // Cut off: it must not look complete to the upstream.
     if (isOver) throw new Error('The call has ended')
