@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import pg from 'pg'
+import { signIn } from './person.ts'
 import { runServer, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
 
@@ -45,7 +46,7 @@ describe('audit verify', { concurrency: 2 }, () => {
       assert.equal((await runServer(t, ['audit', 'verify'], service.env)).code, 0, 'a kill leaves it whole')
 
       await service.startAgain()
-      await service.register()
+      await signIn(service)
       await service.stop()
       const kept = /sallyport-audit-head\.v1\.[\w.-]+/g
       const last = service.log.match(kept)?.at(-1) ?? assert.fail('the stop signs the head and logs it')

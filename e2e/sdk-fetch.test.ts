@@ -65,9 +65,9 @@ describe('a fetch over the service', () => {
     ['an unknown grant', 404, 'grant_not_found', (by) => by('grt_none')(at('/tell'))],
     ['a URL that is not https', 400, 'invalid_url', (by) => by()('http://localhost/')],
     [
-      'a body that is too large',
+      'a long body without a type',
       413,
-      'body_too_large',
+      'body_not_inspectable',
       (by) => by()(at('/tell'), { method: 'POST', body: new Uint8Array(12_000_000) }),
     ],
     ['an unreachable host', 502, 'upstream_unreachable', (by) => by()('https://localhost:1/')],

@@ -167,7 +167,8 @@ export const errorKinds = {
   body_not_inspectable: {
     status: 413,
     retryable: false,
-    message: 'This body has to be inspected before it is sent, and is longer than 1 MiB. Send it in smaller parts.',
+    message:
+      'This body has to be inspected before it is sent, and is longer than 1 MiB. Send it in smaller parts. If it has no content-type, add the right one.',
   },
   unsupported_media_type: { status: 415, retryable: false, message: 'Send the body as application/json.' },
   wrong_host: { status: 421, retryable: false, message: 'The Host header does not match this service.' },
