@@ -88,6 +88,14 @@ async function fits(page: Page): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 800 })
 }
 
+/** An agent called "Mail helper" asks for access. Returns the id of its request. */
+async function askFor(provider: string): Promise<string> {
+  const registered = await post('/v4/agents/register', { name: 'Mail helper' })
+  const { access_token: token } = (await registered.json()) as { access_token: string }
+  const asked = await post('/v4/access-requests', { provider }, { authorization: `Bearer ${token}` })
+  return ((await asked.json()) as { access_request_id: string }).access_request_id
+}
+
 inBrowser('an account is connected with a key; a wrong one is refused at its field', ['400 '], async (visit) => {
   const person = await arrive(visit, 'ada')
   const page = await person.open('/connections/new', 'Connect an account')
@@ -172,12 +180,9 @@ inBrowser('where nobody can tell whose key it is, replacing it says which grants
   await press(page, 'Connect')
   await account(page, 'Work').getByText('Healthy').waitFor()
   const [{ connection_id: id }] = await connectionsOf(person)
-  const registered = (await (await post('/v4/agents/register', { name: 'Mail helper' })).json()) as any
-  const asked = (await (
-    await post('/v4/access-requests', { provider: 'several' }, { authorization: `Bearer ${registered.access_token}` })
-  ).json()) as any
+  const requestId = await askFor('several')
   const approval = { connection_id: id, allowed_methods: ['GET'] }
-  await person.call('POST', `/v4/access-requests/${asked.access_request_id}/approve`, approval)
+  await person.call('POST', `/v4/access-requests/${requestId}/approve`, approval)
   await page.getByRole('link', { name: 'Replace key: Work' }).click()
   await page.getByText('Replacing it permanently ends 1 grant').waitFor()
   await page.getByText('Mail helper').waitFor()
@@ -254,11 +259,8 @@ inBrowser('a preset is connected that no administrator has added', ['400 '], asy
 
 inBrowser('an account is connected while deciding about a request', [], async (visit) => {
   const person = await arrive(visit, 'barbara')
-  const registered = (await (await post('/v4/agents/register', { name: 'Mail helper' })).json()) as any
-  const asked = (await (
-    await post('/v4/access-requests', { provider: 'keys' }, { authorization: `Bearer ${registered.access_token}` })
-  ).json()) as any
-  const page = await person.open(`/approve-proxy/${asked.access_request_id}`, 'An agent is requesting access')
+  const requestId = await askFor('keys')
+  const page = await person.open(`/approve-proxy/${requestId}`, 'An agent is requesting access')
   await press(page, 'Connect an account')
   await sees(page, 'Connect Keys')
   await page.getByRole('textbox', { name: 'API key', exact: true }).fill(gracesKey)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import { recorded } from './audit.ts'
 import type { TestService } from './service.ts'
 
 /** Everything stored, as bytes: SQLite's files including the WAL, or each row of each PostgreSQL table. */
@@ -23,4 +24,14 @@ export async function stored({ database, config }: Pick<TestService, 'database' 
     }
   }
   return Buffer.concat(parts)
+}
+
+/** Neither the database nor the log nor the record of connections has any of them in plain text. */
+export async function assertInPlainNowhere(
+  service: Pick<TestService, 'database' | 'config' | 'log'>,
+  secrets: readonly string[],
+): Promise<void> {
+  const records = JSON.stringify(await recorded(service, 'connection.'))
+  const found = Buffer.concat([await stored(service), Buffer.from(service.log.join('') + records)])
+  for (const secret of secrets) assert.ok(!found.includes(secret), secret)
 }
