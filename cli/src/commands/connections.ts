@@ -89,7 +89,7 @@ An account that takes a sign-in at the provider (OAuth) is connected in the cons
       'sallyport connections add aws --member access_key_id=AKIAIOSFODNN7EXAMPLE --member-file secret_access_key=key',
       'a secret from a file',
     ],
-    ['sallyport connections add github --members', 'what it asks for'],
+    ['sallyport connections add github --members', 'lists the fields of the credential'],
   ],
   onStrayWord: secretAsArgument,
   run: async (shell, options, [slug = '']) => {
