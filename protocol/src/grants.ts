@@ -1,9 +1,30 @@
 import { Type, type Static } from 'typebox'
-import { termNames } from './grant-terms.ts'
+import { exceptionActions, grantModes, maxAccesses, termNames } from './grant-terms.ts'
 import { Page, pagingMembers } from './lists.ts'
 import { Dictionary, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
 export const grantStatuses = ['active', 'revoked', 'expired'] as const
+
+/** Calls that the mode does not apply to. Of several that match, the strictest counts: deny, then ask, then allow. */
+export const GrantException = Strict({
+  paths: Type.Array(Text({ minLength: 1, maxLength: 1024 }), {
+    minItems: 1,
+    maxItems: 50,
+    description: 'As allowed_paths',
+  }),
+  methods: Type.Optional(
+    Type.Array(Text({ minLength: 1, maxLength: 30 }), { minItems: 1, maxItems: 20, description: 'Default: any' }),
+  ),
+  action: Type.Enum(exceptionActions),
+})
+export type GrantException = Static<typeof GrantException>
+
+export const GrantMode = Type.Enum(grantModes, {
+  description: 'Which calls wait for a person: none, those that change something, or all',
+})
+export const MaxAccess = Type.Enum(maxAccesses, {
+  description: 'read: calls that only read. write: also those that change something, but not destructive ones',
+})
 
 const terms = {
   allowed_hosts: Type.Array(Type.String()),
