@@ -1,4 +1,4 @@
-/** A device's decision on an access request. */
+/** A decision on an access request or a held call. */
 export type Verdict = 'approve' | 'deny'
 
 /** The text that a device signs to decide an access request (spec v4, Rules 2). */
@@ -11,6 +11,11 @@ export function approvalMessage(challengeId: string, nonce: string, accessReques
  */
 export function deviceMessage(challengeId: string, nonce: string, userId: string, action: string): string {
   return joinSigned(['svc-device', 'v1', challengeId, nonce, userId, action])
+}
+
+/** The text that a device signs to decide a held call. The nonce has the hash of what the call does (call-digest.ts). */
+export function callMessage(challengeId: string, nonce: string, callId: string, verdict: Verdict): string {
+  return joinSigned(['svc-call', 'v1', challengeId, nonce, callId, verdict])
 }
 
 /** No part may contain a dot, so that the text is unambiguous. Ids, base64url and actions never do. */
