@@ -51,7 +51,10 @@ export const AgentCall = Type.Object({
     description: 'For a call that is done, during one hour: the same as the response of POST /v4/proxy',
   }),
   error: Nullable(
-    Type.Object({ code: Type.Unsafe<ErrorCode>(Type.Union(errorCodes.map((code) => Type.Literal(code)))), message: Type.String() }),
+    Type.Object({
+      code: Type.Unsafe<ErrorCode>(Type.Union(errorCodes.map((code) => Type.Literal(code)))),
+      message: Type.String(),
+    }),
     { description: 'For a call that is done without a response: the reason' },
   ),
 })
@@ -121,6 +124,7 @@ export const ListCallsQuery = Strict({
   ...pagingMembers('cal'),
   status: Type.Optional(Type.Enum(callStatuses)),
 })
+export type ListCallsQuery = Static<typeof ListCallsQuery>
 export const PersonCallPage = Page('calls', PersonCall)
 export type PersonCallPage = Static<typeof PersonCallPage>
 export const AgentCallPage = Page('calls', AgentCall)
@@ -177,7 +181,10 @@ export const DecideCallsReply = Type.Object({
       call_id: Type.String(),
       status: Nullable(Type.Enum(callStatuses), { description: 'null: it was not decided' }),
       error: Nullable(
-        Type.Object({ code: Type.Unsafe<ErrorCode>(Type.Union(errorCodes.map((code) => Type.Literal(code)))), message: Type.String() }),
+        Type.Object({
+          code: Type.Unsafe<ErrorCode>(Type.Union(errorCodes.map((code) => Type.Literal(code)))),
+          message: Type.String(),
+        }),
       ),
     }),
   ),

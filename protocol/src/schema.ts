@@ -43,8 +43,8 @@ export function toDisplayName(text: string, maxLength: number): string | undefin
 
 export const Timestamp = Type.String({ format: 'date-time', description: 'RFC 3339 in UTC with milliseconds' })
 
-export function Nullable<T extends TSchema>(schema: T) {
-  return Type.Union([schema, Type.Null()])
+export function Nullable<T extends TSchema>(schema: T, options: { description?: string } = {}) {
+  return Type.Union([schema, Type.Null()], options)
 }
 
 /** A record's id: its prefix, then 26 base32 characters of a UUIDv7. */
