@@ -54,6 +54,8 @@ export const AgentCall = Type.Object({
     Type.Object({
       code: Type.Unsafe<ErrorCode>(Type.Union(errorCodes.map((code) => Type.Literal(code)))),
       message: Type.String(),
+      status: Type.Integer({ description: 'The HTTP status that the call would have been answered with' }),
+      retryable: Type.Boolean(),
     }),
     { description: 'For a call that is done without a response: the reason' },
   ),

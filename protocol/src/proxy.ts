@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { grantStatuses } from './grants.ts'
 import { streamedCallType } from './streamed-call.ts'
-import { Dictionary, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
+import { Dictionary, Nullable, Prose, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
 /** What an AWS request is signed for, where its host leaves a choice. */
 export const AwsScope = Strict({
@@ -45,6 +45,12 @@ export const ProxyBody = Strict({
     }),
   ),
   aws: Type.Optional(AwsScope),
+  reason: Type.Optional(
+    Prose({
+      maxLength: 500,
+      description: 'If the call waits for a person: shown to them as your own words. Never sent to the API',
+    }),
+  ),
   dry_run: Type.Optional(Type.Boolean({ description: 'Only check whether the call would be allowed' })),
 })
 export type ProxyBody = Static<typeof ProxyBody>
