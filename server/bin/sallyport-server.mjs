@@ -11,9 +11,10 @@ import { setFlagsFromString } from 'node:v8'
  * For glibc: larger blocks are mapped one by one and go back to the system when they are freed. Each TLS connection has a
  * buffer of 64 KB of which a page or two are used: mapped, the rest takes no memory. What V8 needs to compile a function
  * (tens of MB for a moment) would otherwise stay with the thread that compiled it. A free block that is large enough goes
- * first, so the heap is extended by 4 KB at a time, not 128 KB: otherwise every third buffer is carved out of it.
+ * first, so the heap is extended by 4 KB at a time, not 128 KB: otherwise every third buffer is carved out of it. The helper
+ * threads allocate in the same heap: each heap of its own kept a few MB of free blocks.
  */
-const allocatorSettings = { MALLOC_MMAP_THRESHOLD_: '32768', MALLOC_TOP_PAD_: '4096' }
+const allocatorSettings = { MALLOC_MMAP_THRESHOLD_: '32768', MALLOC_TOP_PAD_: '4096', MALLOC_ARENA_MAX: '1' }
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   // Commands end soon.
