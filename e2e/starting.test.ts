@@ -132,6 +132,7 @@ describe('a start', { concurrency: 2 }, () => {
     assert.match(startedWith(pid, 'cmdline'), /\0--max-semi-space-size=8\0/)
     assert.match(startedWith(pid, 'environ'), /(?:^|\0)MALLOC_MMAP_THRESHOLD_=32768\0/)
     assert.match(startedWith(pid, 'environ'), /(?:^|\0)MALLOC_TOP_PAD_=4096\0/)
+    assert.match(startedWith(pid, 'environ'), /(?:^|\0)MALLOC_ARENA_MAX=1\0/)
     const settings = { NODE_OPTIONS: '--max-semi-space-size=32', MALLOC_MMAP_THRESHOLD_: '131072' }
     const told = await startService(t, 'sqlite', settings)
     assert.ok(!startedWith(told.pid, 'cmdline').includes('semi-space'))
