@@ -9,6 +9,8 @@ export type { WaitOptions } from './agent/wait-for-grant.ts'
 export type { Audit } from './audit.ts'
 export { createDeviceClient } from './device/client.ts'
 export type {
+  CallDecision,
+  CallDenial,
   Decision,
   Denial,
   DeviceAction,
@@ -20,6 +22,7 @@ export { generateDeviceKey, publicJwkOf, thumbprintOf } from './device/keys.ts'
 export type { DeviceKeyPair } from './device/keys.ts'
 export { pairDevice } from './device/pair-device.ts'
 export type { PairOptions } from './device/pair-device.ts'
+export type { ShownCall } from './device/sign-call.ts'
 export type { Signature, Signed } from './device/sign-decision.ts'
 export { AccessDenied, AccessExpired, SallyportError } from './errors.ts'
 export type { ClientErrorCode, WantedAccess } from './errors.ts'

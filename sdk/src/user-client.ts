@@ -44,6 +44,20 @@ export interface UserClient {
     approve: (accessRequestId: string, decision: wire.ApproveBody, options?: Options) => Promise<wire.Grant>
     deny: (accessRequestId: string, denial?: wire.DenyBody, options?: Options) => Promise<wire.AccessRequest>
   }
+  /** Calls that wait for the user's decision, or did. */
+  calls: {
+    list: (query?: wire.ListCallsQuery, options?: Options) => Listing<wire.PersonCallPage, wire.PersonCall>
+    get: (callId: string, options?: Options) => Promise<wire.PersonCall>
+    /** With the `digest` of the call as it was shown, only that call is approved. */
+    approve: (callId: string, decision?: wire.ApproveCallBody, options?: Options) => Promise<wire.PersonCall>
+    deny: (callId: string, denial?: wire.DenyCallBody, options?: Options) => Promise<wire.PersonCall>
+    /** Decides several calls, each on its own. Destructive ones have to be decided one by one. */
+    decide: (decisions: wire.DecideCallsBody['decisions'], options?: Options) => Promise<wire.DecideCallsReply>
+    receipt: (callId: string, options?: Options) => Promise<wire.CallReceipt>
+    /** Calls that are allowed again without a question. */
+    repeats: (query?: wire.PageQuery, options?: Options) => Listing<wire.RepeatPage, wire.Repeat>
+    revokeRepeat: (repeatId: string, options?: Options) => Promise<void>
+  }
   grants: {
     list: (query?: wire.ListGrantsQuery, options?: Options) => Listing<wire.GrantPage, wire.Grant>
     /** Revokes the grant and aborts calls in progress. */
@@ -134,6 +148,19 @@ export function createUserClient(given: UserClientOptions = {}): UserClient {
       get: (id, options) => get(`/v4/access-requests/${segment(id)}`, options),
       approve: (id, decision, options) => post(`/v4/access-requests/${segment(id)}/approve`, decision, options),
       deny: (id, denial, options) => post(`/v4/access-requests/${segment(id)}/deny`, denial ?? {}, options),
+    },
+    calls: {
+      list: (query, options) => listing<wire.PersonCallPage, 'calls'>(transport, '/v4/calls', 'calls', query, options),
+      get: (id, options) => get(`/v4/calls/${segment(id)}`, options),
+      approve: (id, decision, options) => post(`/v4/calls/${segment(id)}/approve`, decision ?? {}, options),
+      deny: (id, denial, options) => post(`/v4/calls/${segment(id)}/deny`, denial ?? {}, options),
+      decide: (decisions, options) => post('/v4/calls/decide', { decisions }, options),
+      receipt: (id, options) => get(`/v4/calls/${segment(id)}/receipt`, options),
+      repeats: (query, options) =>
+        listing<wire.RepeatPage, 'repeats'>(transport, '/v4/calls/repeats', 'repeats', query, options),
+      revokeRepeat: async (id, options) => {
+        await remove(`/v4/calls/repeats/${segment(id)}`, undefined, options)
+      },
     },
     grants: {
       list: (query, options) => listing<wire.GrantPage, 'grants'>(transport, '/v4/grants', 'grants', query, options),

@@ -28,6 +28,22 @@ export type {
   ListAuditQuery,
 } from '@sallyport/protocol/audit'
 export type {
+  ApproveCallBody,
+  CallChallengeReply,
+  CallDescription,
+  CallReceipt,
+  CallStatus,
+  DecideCallsBody,
+  DecideCallsReply,
+  DenyCallBody,
+  ListCallsQuery,
+  PersonCall,
+  PersonCallPage,
+  Repeat,
+  RepeatPage,
+  ShownBody,
+} from '@sallyport/protocol/calls'
+export type {
   Connection,
   ConnectionPage,
   CreateConnectionBody,
@@ -52,7 +68,7 @@ export type {
 } from '@sallyport/protocol/devices'
 export type { ChangedEvent, EndedEvent, EventTopic } from '@sallyport/protocol/events'
 export type { ErrorCode } from '@sallyport/protocol/errors'
-export type { TermName } from '@sallyport/protocol/grant-terms'
+export type { AccessClass, TermName } from '@sallyport/protocol/grant-terms'
 export type { Grant, GrantPage, ListGrantsQuery, Receipt } from '@sallyport/protocol/grants'
 export type { HealthReply } from '@sallyport/protocol/health'
 export type { DeviceKey } from '@sallyport/protocol/jwk'

@@ -1,3 +1,4 @@
+import type { Verdict } from '@sallyport/protocol/approval-message'
 import { followEvents } from '../events.ts'
 import type { ServiceEvent } from '../events.ts'
 import { listing } from '../listing.ts'
@@ -6,6 +7,8 @@ import { createTransport, segment } from '../transport.ts'
 import type { CallOptions, ClientOptions } from '../transport.ts'
 import type * as wire from '../wire.ts'
 import type { DeviceKeyPair } from './keys.ts'
+import { assertDigest, signCall } from './sign-call.ts'
+import type { ShownCall } from './sign-call.ts'
 import { signAction, signDecision } from './sign-decision.ts'
 import type { Signature, Signed } from './sign-decision.ts'
 
@@ -25,6 +28,10 @@ export type Denial = Omit<NonNullable<wire.DenyBody>, 'challenge_id' | 'signatur
  * `enrol:{thumbprint}`: allows a device with this key to approve.
  */
 export type DeviceAction = 'off' | `remove:${string}` | `enrol:${string}`
+
+/** Everything that a decision on a call contains beyond its signature. */
+export type CallDecision = Pick<NonNullable<wire.ApproveCallBody>, 'repeat_for_seconds'>
+export type CallDenial = Pick<NonNullable<wire.DenyCallBody>, 'reason'>
 
 export interface SigningOptions extends CallOptions {
   /** Called with the signed text and the signature before they are sent, to show them to the user. */
@@ -46,6 +53,15 @@ export interface DeviceClient {
       decision?: wire.ChallengeBody,
       options?: Options,
     ) => Promise<wire.ChallengeReply>
+  }
+  /** Calls that wait for the user's decision, or did. A decision is signed for the call as it was shown. */
+  calls: {
+    list: (query?: wire.ListCallsQuery, options?: Options) => Listing<wire.PersonCallPage, wire.PersonCall>
+    get: (callId: string, options?: Options) => Promise<wire.PersonCall>
+    approve: (call: ShownCall, decision?: CallDecision, options?: SigningOptions) => Promise<wire.PersonCall>
+    deny: (call: ShownCall, denial?: CallDenial, options?: SigningOptions) => Promise<wire.PersonCall>
+    /** Decides several calls, each with a signature of its own. Destructive ones have to be decided one by one. */
+    decide: (calls: readonly ShownCall[], verdict: Verdict, options?: Options) => Promise<wire.DecideCallsReply>
   }
   connections: {
     list: (query?: wire.ListConnectionsQuery, options?: Options) => Listing<wire.ConnectionPage, wire.Connection>
@@ -82,6 +98,21 @@ export function createDeviceClient({ sessionToken, key, ...service }: DeviceClie
     post<wire.ChallengeReply>(`${requestPath(id)}/challenge`, decision ?? {}, options)
   const me = (options: Options) => get<wire.MeReply>('/v4/auth/me', options)
 
+  const callPath = (id: string) => `/v4/calls/${segment(id)}`
+
+  async function signedCall(
+    call: ShownCall,
+    verdict: Verdict,
+    { repeat_for_seconds: repeat }: CallDecision,
+    options: Options,
+  ): Promise<Signed> {
+    const own = ownKey(key)
+    await assertDigest(call)
+    const body = repeat === undefined ? {} : { repeat_for_seconds: repeat }
+    const challenge = await post<wire.CallChallengeReply>(`${callPath(call.call_id)}/challenge`, body, options)
+    return signCall(own, challenge, call, verdict, repeat ?? null)
+  }
+
   async function sign(action: DeviceAction, options: Options): Promise<Signature> {
     const own = ownKey(key)
     const { user } = await me(options)
@@ -112,6 +143,32 @@ export function createDeviceClient({ sessionToken, key, ...service }: DeviceClie
         const signed = key && (await signDecision(key, await challenge(id, undefined, options), id, 'deny'))
         if (signed) onSigned?.(signed)
         return post(`${requestPath(id)}/deny`, { ...denial, ...(signed && signatureOf(signed)) }, options)
+      },
+    },
+    calls: {
+      list: (query, options) => listing<wire.PersonCallPage, 'calls'>(transport, '/v4/calls', 'calls', query, options),
+      get: (id, options) => get(callPath(id), options),
+      approve: async (call, decision = {}, { onSigned, ...options } = {}) => {
+        const signed = await signedCall(call, 'approve', decision, options)
+        onSigned?.(signed)
+        const body = { digest: call.digest, ...decision, ...signatureOf(signed) }
+        return post(`${callPath(call.call_id)}/approve`, body, options)
+      },
+      deny: async (call, denial, { onSigned, ...options } = {}) => {
+        const signed = key && (await signedCall(call, 'deny', {}, options))
+        if (signed) onSigned?.(signed)
+        return post(`${callPath(call.call_id)}/deny`, { ...denial, ...(signed && signatureOf(signed)) }, options)
+      },
+      decide: async (calls, verdict, options) => {
+        const decisions = await Promise.all(
+          calls.map(async (call) => ({
+            call_id: call.call_id,
+            digest: call.digest,
+            verdict,
+            ...signatureOf(await signedCall(call, verdict, {}, options)),
+          })),
+        )
+        return post('/v4/calls/decide', { decisions }, options)
       },
     },
     connections: {
