@@ -1,6 +1,7 @@
 /** Fills a database like that of a service in use: through its stores, with encrypted tokens. */
 import { randomBytes } from 'node:crypto'
 import type { Connection } from '../server/src/connections/connection.ts'
+import { defaultTerms } from '../server/src/grants/grant.ts'
 import type { Grant } from '../server/src/grants/grant.ts'
 import { readConfig } from '../server/src/config/config.ts'
 import { migrate } from '../server/src/migrations/migrations.ts'
@@ -190,5 +191,6 @@ export function grantOn(
     revokedAt: null,
     revokedBy: null,
     isCutOff: false,
+    ...defaultTerms,
   }
 }

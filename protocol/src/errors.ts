@@ -96,6 +96,22 @@ export const errorKinds = {
   host_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this host.' },
   method_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this method.' },
   path_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this path.' },
+  access_not_allowed: {
+    status: 403,
+    retryable: false,
+    message: 'The grant limits what calls may do, and this call does more.',
+  },
+  denied_by_exception: { status: 403, retryable: false, message: 'An exception of the grant denies this call.' },
+  approval_required: {
+    status: 403,
+    retryable: false,
+    message: 'The user who approved the grant wants to decide on calls like this one, which is not possible yet.',
+  },
+  call_denied: {
+    status: 403,
+    retryable: false,
+    message: 'A person denied this call. Do not make it again unless they ask for it.',
+  },
   credential_endpoint: {
     status: 403,
     retryable: false,
@@ -156,8 +172,18 @@ export const errorKinds = {
     retryable: false,
     message: 'The provider no longer accepts this connection. The user has to connect it again.',
   },
+  call_cancelled: {
+    status: 409,
+    retryable: false,
+    message: 'The call was cancelled before it was made: by its agent, or because its grant ended.',
+  },
   request_timeout: { status: 408, retryable: true, message: 'The request took too long to arrive.' },
   expired: { status: 410, retryable: false, message: 'This has expired. Request a new one.' },
+  call_expired: {
+    status: 410,
+    retryable: false,
+    message: 'Nobody decided on this call in time. It was not denied: tell the person, and make it again.',
+  },
   challenge_expired: {
     status: 410,
     retryable: false,

@@ -26,6 +26,13 @@ export const MaxAccess = Type.Enum(maxAccesses, {
   description: 'read: calls that only read. write: also those that change something, but not destructive ones',
 })
 
+export const Exceptions = Type.Array(GrantException, { maxItems: 20 })
+
+const ownTerms = {
+  mode: GrantMode,
+  exceptions: Exceptions,
+  max_access: Nullable(MaxAccess),
+}
 const terms = {
   allowed_hosts: Type.Array(Type.String()),
   allowed_methods: Nullable(Type.Array(Type.String(), { description: 'null: any except TRACE and CONNECT' })),
@@ -53,6 +60,7 @@ export const Grant = Type.Object({
   account_label: Nullable(Type.String({ description: 'The account; shown only to its user' })),
   access_request_id: Nullable(RecordId('arq')),
   ...terms,
+  ...ownTerms,
   calls: Type.Integer(),
   created_at: Timestamp,
   last_used_at: Nullable(Timestamp),
@@ -111,7 +119,13 @@ export const Receipt = Type.Object({
   ),
   approved_by: RecordId('usr'),
   approved_at: Timestamp,
-  grant: Type.Object({ connection_id: RecordId('con'), ...terms }, { description: 'The terms that were granted' }),
+  grant: Type.Object(
+    { connection_id: RecordId('con'), ...terms, ...Type.Partial(Type.Object(ownTerms)).properties },
+    {
+      description:
+        'The terms that were granted. An older receipt has no mode, exceptions and max_access: all calls were allowed.',
+    },
+  ),
   unsigned: Type.Array(Type.Enum(termNames), {
     description: 'Terms that the signature does not cover, because the decision did not include them',
   }),

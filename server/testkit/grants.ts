@@ -1,4 +1,5 @@
 import type { Receipt } from '@sallyport/protocol/grants'
+import { defaultTerms } from '../src/grants/grant.ts'
 import type { Grant } from '../src/grants/grant.ts'
 import { grantStore } from '../src/grants/grant-store.ts'
 import { newId } from '../src/platform/ids.ts'
@@ -25,6 +26,7 @@ export async function insertGrant(
     revokedAt: null,
     revokedBy: null,
     isCutOff: false,
+    ...defaultTerms,
     ...terms,
   }
   await grantStore.insert(database.queries, grant, receipt)

@@ -1,4 +1,5 @@
 /** Reads grants: the row, its usage, and what the grant depends on. */
+import type { GrantMode, MaxAccess } from '@sallyport/protocol/grant-terms'
 import { sql } from 'kysely'
 import type { ConnectionStatus } from '../connections/connection.ts'
 import type {} from '../connections/connection-store.ts'
@@ -6,7 +7,7 @@ import type { Queries } from '../platform/database/database.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type {} from '../sessions/user-store.ts'
 import type { UsageRow } from './grant-usage-store.ts'
-import type { Grant, RevokedBy } from './grant.ts'
+import type { Grant, GrantException, RevokedBy } from './grant.ts'
 import { isCutOff } from './usable.ts'
 
 interface GrantRow {
@@ -20,6 +21,9 @@ interface GrantRow {
   allowed_methods: string | null
   allowed_paths: string | null
   max_calls: number | null
+  mode: GrantMode
+  exceptions: string
+  max_access: MaxAccess | null
   created_at: number
   expires_at: number | null
   revoked_at: number | null
@@ -45,6 +49,9 @@ const columns = [
   'grants.allowed_methods',
   'grants.allowed_paths',
   'grants.max_calls',
+  'grants.mode',
+  'grants.exceptions',
+  'grants.max_access',
   'grant_usage.calls',
   'grant_usage.last_used_at',
   'grants.created_at',
@@ -86,6 +93,9 @@ export function toGrant(row: FoundationRow): Grant {
     allowedMethods: row.allowed_methods === null ? null : toList(row.allowed_methods),
     allowedPaths: row.allowed_paths === null ? null : toList(row.allowed_paths),
     maxCalls: row.max_calls,
+    mode: row.mode,
+    exceptions: JSON.parse(row.exceptions) as GrantException[],
+    maxAccess: row.max_access,
     calls: row.calls,
     lastUsedAt: fromTime(row.last_used_at),
     createdAt: new Date(row.created_at),

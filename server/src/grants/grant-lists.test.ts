@@ -53,6 +53,9 @@ async function startLists(t: TestContext, engine: Engine) {
 }
 
 const empty = {
+  mode: 'allow_all' as const,
+  exceptions: '[]',
+  max_access: null,
   access_request_id: null,
   allowed_methods: null,
   allowed_paths: null,

@@ -10,6 +10,7 @@ import type { TestService } from '../../testkit/service.ts'
 import { agentInSandbox } from '../../testkit/sandbox.ts'
 import { agentStore } from '../agents/agent-store.ts'
 import type { Queries } from '../platform/database/database.ts'
+import { defaultTerms } from './grant.ts'
 import { grantStore } from './grant-store.ts'
 
 async function callsOf({ database }: TestService, grantId: string): Promise<unknown> {
@@ -44,6 +45,7 @@ onBothDatabases('grants', (engine) => {
       revokedAt: null,
       revokedBy: null,
       isCutOff: false,
+      ...defaultTerms,
     })
     const stranger = await service.registerAgent()
     assert.equal(await grantStore.findOfAgent(queries, stranger.agentId, grantId), undefined)

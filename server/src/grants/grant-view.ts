@@ -3,6 +3,15 @@ import type { Grant } from './grant.ts'
 import type { GrantDescription } from './grant-store.ts'
 import { statusOf } from './usable.ts'
 
+/** The terms that say what calls may do and which ones wait, as in decisions and receipts. */
+export function termsView({ mode, exceptions, maxAccess }: Pick<Grant, 'mode' | 'exceptions' | 'maxAccess'>) {
+  return {
+    mode,
+    exceptions: exceptions.map(({ paths, methods, action }) => ({ paths, ...(methods && { methods }), action })),
+    max_access: maxAccess,
+  } satisfies Partial<GrantView>
+}
+
 /** Only its user sees whose account it is. */
 export function grantView(grant: Grant, description: GrantDescription, reader: 'agent' | 'user', now: Date): GrantView {
   return {
@@ -19,6 +28,7 @@ export function grantView(grant: Grant, description: GrantDescription, reader: '
     allowed_methods: grant.allowedMethods,
     allowed_paths: grant.allowedPaths,
     max_calls: grant.maxCalls,
+    ...termsView(grant),
     calls: grant.calls,
     created_at: grant.createdAt.toISOString(),
     expires_at: grant.expiresAt?.toISOString() ?? null,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServiceError } from '../platform/errors.ts'
-import { assertGrantCovers } from './grant.ts'
+import { assertGrantCovers, defaultTerms } from './grant.ts'
 import type { Grant, GrantedCall } from './grant.ts'
 
 const now = new Date('2026-11-15T12:00:00.000Z')
@@ -23,6 +23,7 @@ const grant: Grant = {
   revokedAt: null,
   revokedBy: null,
   isCutOff: false,
+  ...defaultTerms,
 }
 const call: GrantedCall = { host: 'api.example.com', methods: ['GET'], path: '/v1/mail' }
 

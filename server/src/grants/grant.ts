@@ -1,3 +1,4 @@
+import type { ExceptionAction, GrantMode, MaxAccess } from '@sallyport/protocol/grant-terms'
 import { ServiceError } from '../platform/errors.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
 import { coversAnyPath } from './path-pattern.ts'
@@ -18,6 +19,11 @@ export interface Grant {
   allowedMethods: string[] | null
   allowedPaths: string[] | null
   maxCalls: number | null
+  /** Which calls wait for a person. */
+  mode: GrantMode
+  exceptions: GrantException[]
+  /** The most that a call may do. Null: anything. */
+  maxAccess: MaxAccess | null
   calls: number
   lastUsedAt: Date | null
   createdAt: Date
@@ -27,6 +33,17 @@ export interface Grant {
   /** Its connection is revoked or its user disabled. Computed, not stored. */
   isCutOff: boolean
 }
+
+/** Calls that the mode does not apply to. */
+export interface GrantException {
+  paths: string[]
+  /** Null: any. */
+  methods: string[] | null
+  action: ExceptionAction
+}
+
+/** What a grant has unless the person who approves it sets something else. */
+export const defaultTerms = { mode: 'allow_all', exceptions: [], maxAccess: null } satisfies Partial<Grant>
 
 /** Its user, its agent, or a new sandbox that replaced it. */
 export type RevokedBy = 'user' | 'agent' | 'sandbox'

@@ -16,6 +16,7 @@ import { auditLists } from './0011-audit-lists.ts'
 import { credentials } from './0012-credentials.ts'
 import { userPresets } from './0013-user-presets.ts'
 import { unusedAgents } from './0014-unused-agents.ts'
+import { grantTerms } from './0015-grant-terms.ts'
 
 /**
  * In order. A released migration is never edited, and there are no down migrations. docs/storage.md describes the
@@ -36,6 +37,7 @@ export const migrations: readonly Migration[] = [
   credentials,
   userPresets,
   unusedAgents,
+  grantTerms,
 ]
 
 /** Applies all pending migrations. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultTerms } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { ServiceError } from '../platform/errors.ts'
 import { judgeUrl } from './destination.ts'
@@ -26,6 +27,7 @@ const grant: Grant = {
   revokedAt: null,
   revokedBy: null,
   isCutOff: false,
+  ...defaultTerms,
 }
 const rules: ProviderRules = {
   metadata: {

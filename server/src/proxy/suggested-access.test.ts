@@ -18,6 +18,7 @@ function way(code: ErrorCode, url: string, of: typeof provider | undefined = pro
 
 test('an error that another grant could resolve says what to request', () => {
   const codes: ErrorCode[] = [
+    'access_not_allowed',
     'grant_not_found',
     'grant_revoked',
     'grant_expired',
@@ -35,7 +36,17 @@ test('an error that another grant could resolve says what to request', () => {
 })
 
 test('an error that no grant resolves suggests nothing', () => {
-  for (const code of ['credential_endpoint', 'invalid_url', 'rate_limited', 'connection_needs_reauth'] as const) {
+  const none = [
+    'credential_endpoint',
+    'invalid_url',
+    'rate_limited',
+    'connection_needs_reauth',
+    'denied_by_exception',
+    'call_denied',
+    'call_expired',
+    'call_cancelled',
+  ] as const
+  for (const code of none) {
     assert.equal(way(code, 'https://api.example.com/v1'), undefined)
   }
   assert.equal(way('host_not_allowed', 'https://evil.example/'), undefined)

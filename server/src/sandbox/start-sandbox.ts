@@ -1,6 +1,7 @@
 import { echoPath } from '@sallyport/protocol/sandbox'
 import type { Agent } from '../agents/agent.ts'
 import type { AuditWriter } from '../audit/audit-log.ts'
+import { defaultTerms } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -59,6 +60,7 @@ export async function openSandbox(
     revokedAt: null,
     revokedBy: null,
     isCutOff: false,
+    ...defaultTerms,
   }
   const { grantId } = grant
   await takeFromLimit(tx, `sandbox-start:${agentId}`, perHour(config.sandboxStartsPerHour), now)
