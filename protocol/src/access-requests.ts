@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { signedMembers } from './devices.ts'
+import { Exceptions, GrantMode, MaxAccess } from './grants.ts'
 import { Page, PageQuery } from './lists.ts'
 import { Nullable, Prose, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
@@ -136,7 +137,7 @@ export const ListPendingQuery = PageQuery('arq')
 export const AccessRequestPage = Page('access_requests', AccessRequest)
 export type AccessRequestPage = Static<typeof AccessRequestPage>
 
-/** The terms of an approval. Each can only narrow the request. */
+/** The terms of an approval. Each can only narrow the request, or is the person's alone to set. */
 const decision = {
   allowed_hosts: Type.Optional(Hosts),
   allowed_methods: Type.Optional(Methods),
@@ -149,6 +150,9 @@ const decision = {
       description: 'When the grant expires (RFC 3339). Default: never, until it is revoked',
     }),
   ),
+  mode: Type.Optional(GrantMode),
+  exceptions: Type.Optional(Exceptions),
+  max_access: Type.Optional(MaxAccess),
 }
 const ConnectionId = Text({ minLength: 1, maxLength: 100, description: 'Your account with this provider' })
 

@@ -4,7 +4,8 @@ import test from 'node:test'
 import { approvalMessage } from './approval-message.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { toP1363 } from './ecdsa-signature.ts'
-import type { Receipt } from './grants.ts'
+import { termNames } from './grant-terms.ts'
+import type { GrantException, Receipt } from './grants.ts'
 import { verifyReceipt } from './verify-receipt.ts'
 
 const device = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -19,7 +20,21 @@ const terms: Receipt['grant'] = {
   allowed_paths: ['/v1/mail'],
   max_calls: 10,
   expires_at: '2026-11-16T12:00:00.000Z',
+  mode: 'ask_writes',
+  exceptions: [
+    { paths: ['/v1/mail/drafts'], action: 'allow' },
+    { paths: ['/v1/mail'], methods: ['DELETE'], action: 'deny' },
+  ],
+  max_access: 'write',
 }
+/** What a service stored that did not know the last three. */
+const later: readonly string[] = ['mode', 'exceptions', 'max_access']
+const earlierTerms = without(terms, later)
+
+function without<T extends object>(value: T, names: readonly string[]): T {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name))) as T
+}
+
 const unsignedReceipt: Receipt = {
   grant_id: 'grt_01k9x3v7qmf5v8t2w4y6z8abcd',
   access_request_id: accessRequestId,
@@ -34,7 +49,7 @@ const unsignedReceipt: Receipt = {
   approved_by: 'usr_01k9x3v7qmf5v8t2w4y6z8abcd',
   approved_at: '2026-11-15T12:00:00.000Z',
   grant: terms,
-  unsigned: ['connection_id', 'allowed_hosts', 'allowed_methods', 'allowed_paths', 'max_calls', 'expires_at'],
+  unsigned: [...termNames],
 }
 
 function jwkOf({ publicKey }: typeof device): NonNullable<Receipt['device']>['public_key_jwk'] {
@@ -67,7 +82,7 @@ test('a receipt says which terms the signature covers', async () => {
   const some = { connection_id: terms.connection_id, max_calls: 10 }
   assert.deepEqual(await verifyReceipt(signed(some)), { verdict: 'signed', covers: ['connection_id', 'max_calls'] })
   const all = await verifyReceipt(signed({ ...terms }))
-  assert.deepEqual([all.verdict, all.covers.length, all.problem], ['signed', 6, undefined])
+  assert.deepEqual([all.verdict, all.covers.length, all.problem], ['signed', 9, undefined])
 })
 
 test('a grant may be narrower than what was signed, or the same in another notation', async () => {
@@ -81,10 +96,65 @@ test('a grant may be narrower than what was signed, or the same in another notat
     [{ max_calls: 10 }, { max_calls: 9 }],
     [{ max_calls: null }, { max_calls: null }],
     [{ expires_at: '2026-11-16T13:00:00+01:00' }, { expires_at: '2026-11-16T12:00:00.000Z' }],
+    [{ mode: 'allow_all' }, { mode: 'ask_writes' }],
+    [{ mode: 'ask_writes' }, { mode: 'ask_all' }],
+    [{ max_access: 'write' }, { max_access: 'read' }],
+    [{ max_access: null }, { max_access: 'write' }],
+    [{ exceptions: [] }, { exceptions: [] }],
+    [
+      { exceptions: [{ action: 'deny', paths: ['/v1/%7ea/', '/v1/~a', '/{credential}/b'], methods: ['get', 'GET'] }] },
+      { exceptions: [{ paths: ['/v1/~a', '/%7Bcredential%7D/b'], methods: ['GET'], action: 'deny' }] },
+    ],
   ]
   for (const [decision, granted] of cases) {
     const { verdict, problem } = await verifyReceipt(signed({ ...decision }, granted))
     assert.equal(verdict, 'signed', `${JSON.stringify(decision)} ${problem}`)
+  }
+})
+
+const denial: GrantException = { paths: ['/v1/mail', '/v1/files'], methods: ['DELETE'], action: 'deny' }
+const exceptionChanges = [
+  { action: 'ask' as const },
+  { action: 'allow' as const },
+  { paths: ['/v1/mail'] },
+  { paths: ['/v1/files', '/v1/mail'] },
+  { methods: ['PUT'] },
+  { methods: ['DELETE', 'PUT'] },
+  { hosts: ['files.example.com'] },
+]
+
+test('a receipt that was stored before grants could ask still verifies', async () => {
+  const earlier = (receipt: Receipt): Receipt => ({
+    ...receipt,
+    grant: earlierTerms,
+    unsigned: receipt.unsigned.filter((name) => !later.includes(name)),
+  })
+  assert.equal((await verifyReceipt(earlier(unsignedReceipt))).verdict, 'unsigned')
+  assert.equal((await verifyReceipt(earlier(signed(null)))).verdict, 'signed')
+  const { verdict, covers } = await verifyReceipt(earlier(signed({ ...earlierTerms })))
+  assert.deepEqual([verdict, covers.length], ['signed', 6])
+
+  // None that was stored since passes for one.
+  for (const decision of [
+    { mode: 'ask_all' },
+    { mode: 'ask_writes' },
+    { max_access: 'read' },
+    { exceptions: [denial] },
+  ]) {
+    assert.equal((await verifyReceipt(earlier(signed({ ...decision })))).verdict, 'invalid', JSON.stringify(decision))
+  }
+  const since = signed({ ...earlierTerms })
+  assert.deepEqual(since.unsigned, later)
+  assert.equal((await verifyReceipt(since)).verdict, 'signed')
+  assert.equal(
+    (await verifyReceipt({ ...since, unsigned: [] })).verdict,
+    'invalid',
+    'it hides that they are not signed',
+  )
+  for (const name of later) {
+    const unsigned = since.unsigned.filter((one) => one !== name)
+    const stripped = { ...since, grant: without(since.grant, [name]), unsigned }
+    assert.equal((await verifyReceipt(stripped)).verdict, 'invalid', `without ${name}`)
   }
 })
 
@@ -106,6 +176,24 @@ test('a grant wider than what was signed makes its receipt invalid', async () =>
     [{ expires_at: '2026-11-16T12:00:00.000Z' }, { expires_at: '2026-11-16T12:00:00.001Z' }],
     [{ expires_at: '2026-11-16T12:00:00.000Z' }, { expires_at: null }],
     [{ expires_at: 'soon' }, {}],
+    [{ mode: 'ask_all' }, { mode: 'ask_writes' }],
+    [{ mode: 'ask_all' }, { mode: 'allow_all' }],
+    [{ mode: 'ask_writes' }, { mode: 'allow_all' }],
+    [{ mode: 'ask_writes' }, { mode: 'none' as 'allow_all' }],
+    [{ mode: 'none' }, { mode: 'none' as 'allow_all' }],
+    [{ mode: null }, { mode: 'allow_all' }],
+    [{ max_access: 'read' }, { max_access: 'write' }],
+    [{ max_access: 'read' }, { max_access: null }],
+    [{ max_access: 'write' }, { max_access: null }],
+    [{ max_access: 'none' }, { max_access: 'write' }],
+    [{ exceptions: [] }, {}],
+    [{ exceptions: terms.exceptions }, { exceptions: [] }],
+    [{ exceptions: terms.exceptions }, { exceptions: terms.exceptions?.slice(0, 1) ?? [] }],
+    ...exceptionChanges.map((change): [object, Partial<Receipt['grant']>] => [
+      { exceptions: [denial] },
+      { exceptions: [{ ...denial, ...change }] },
+    ]),
+    [{ exceptions: [denial] }, { exceptions: [{ paths: denial.paths, action: 'deny' }] }],
   ]
   for (const [decision, granted] of cases) {
     const { verdict, problem } = await verifyReceipt(signed({ ...decision }, granted))

@@ -5,7 +5,7 @@
 import { approvalMessage } from './approval-message.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { toP1363 } from './ecdsa-signature.ts'
-import { termNames } from './grant-terms.ts'
+import { grantModes, maxAccesses, termNames } from './grant-terms.ts'
 import type { TermName } from './grant-terms.ts'
 import type { Receipt } from './grants.ts'
 import { unescapeUnreserved } from './percent-encoding.ts'
@@ -21,6 +21,9 @@ export interface ReceiptCheck {
 
 const randomBytes = 32
 
+/** What a receipt grants if it has no such members: it was stored before grants had these terms. */
+const allowsAll = { mode: 'allow_all', exceptions: [], max_access: null }
+
 const invalid = (problem: string): ReceiptCheck => ({ verdict: 'invalid', covers: [], problem })
 
 /** A receipt may come from an attacker: one that can't be parsed is invalid too. */
@@ -33,11 +36,13 @@ export async function verifyReceipt(receipt: Receipt): Promise<ReceiptCheck> {
 }
 
 async function check(receipt: Receipt): Promise<ReceiptCheck> {
-  const { challenge, device, signature, decision, unsigned, grant } = receipt
+  const { challenge, device, signature, decision, unsigned } = receipt
+  const isEarlier = !Object.keys(allowsAll).some((name) => Object.hasOwn(receipt.grant, name))
+  const grant: Partial<Record<TermName, unknown>> = isEarlier ? { ...allowsAll, ...receipt.grant } : receipt.grant
   // Denials are signed too, and differ only in the verdict.
   if ((receipt.verdict as string) !== 'approve') return invalid('it is not a receipt of an approval')
   const covers = termNames.filter((name) => decision !== null && Object.hasOwn(decision, name))
-  const left = termNames.filter((name) => !covers.includes(name))
+  const left = termNames.filter((name) => !covers.includes(name) && !(isEarlier && name in allowsAll))
   if (canonicalJson([...unsigned].sort()) !== canonicalJson(left.sort())) {
     return invalid('"unsigned" does not list the terms that no signature covers')
   }
@@ -94,9 +99,12 @@ async function holdsDecision(nonce: string, decision: Receipt['decision']): Prom
 /** The service may grant less than was signed (a host that the account does not have), and normalizes values. */
 function isWithin(name: TermName, granted: unknown, signed: unknown): boolean {
   if (name === 'connection_id') return granted === signed
+  if (name === 'mode') return isAtMost(strictToLoose, granted, signed)
+  if (name === 'exceptions') return canonicalJson(plainExceptions(granted)) === canonicalJson(plainExceptions(signed))
   // If the user set no limit, any limit is within it.
   if (signed === null) return name !== 'allowed_hosts'
   if (granted === null) return false
+  if (name === 'max_access') return isAtMost(maxAccesses, granted, signed)
   if (name === 'max_calls') return typeof granted === 'number' && typeof signed === 'number' && granted <= signed
   if (name === 'expires_at') return timeOf(granted) <= timeOf(signed)
   if (!Array.isArray(granted) || !Array.isArray(signed)) return false
@@ -104,6 +112,25 @@ function isWithin(name: TermName, granted: unknown, signed: unknown): boolean {
   const plain = writings[name]
   const allowed = signed.map((one) => plain(String(one)))
   return granted.every((one) => allowed.some((entry) => isUnder(entry, plain(String(one)))))
+}
+
+const strictToLoose = [...grantModes].reverse()
+
+function isAtMost(order: readonly unknown[], granted: unknown, signed: unknown): boolean {
+  return order.includes(granted) && order.indexOf(granted) <= order.indexOf(signed)
+}
+
+/** As stored by the service. Throws if they are none. Other members stay, so that they make a difference. */
+function plainExceptions(exceptions: unknown): unknown[] {
+  return (exceptions as { paths: string[]; methods?: string[] }[]).map(({ paths, methods, ...others }) => ({
+    ...others,
+    paths: distinct(paths, plainPath),
+    ...(methods !== undefined && { methods: distinct(methods, plainMethod) }),
+  }))
+}
+
+function distinct(texts: readonly string[], plain: (text: string) => string): string[] {
+  return [...new Set(texts.map(plain))]
 }
 
 /** NaN if it is not a time. Every comparison with it is false. */
@@ -122,7 +149,7 @@ const plainMethod = (method: string) => method.toUpperCase()
 
 /** As stored by the service: without a trailing slash. */
 function plainPath(path: string): string {
-  const plain = unescapeUnreserved(path)
+  const plain = unescapeUnreserved(path).replaceAll(/\/\{credential\}(?=\/|$)/g, '/%7Bcredential%7D')
   return plain.length > 1 ? plain.replace(/\/$/, '') : plain
 }
 

@@ -84,6 +84,9 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
         allowedPaths: body.allowed_paths,
         maxCalls: body.max_calls,
         expiresAt: body.expires_at,
+        mode: body.mode,
+        exceptions: body.exceptions,
+        maxAccess: body.max_access,
       }
       const approval = { decision, sent: decisionIn(body) ?? {}, signed: readSigned(body) }
       const grant = await approveAccessRequest(

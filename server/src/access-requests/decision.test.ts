@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultTerms } from '../grants/grant.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { grantedBy } from './decision.ts'
 import type { Decision, Granted } from './decision.ts'
@@ -102,6 +103,7 @@ test('calls, methods and paths: the intersection of request and approval', () =>
     allowedPaths: ['/a', '/b/*/c'],
     maxCalls: 10,
     expiresAt: null,
+    ...defaultTerms,
   })
   const narrow = { maxCalls: 10, allowedMethods: ['post'], allowedPaths: ['/b/x/c/d', '/a'] }
   const { allowedMethods, allowedPaths, maxCalls } = granted({ asked, decision: narrow })

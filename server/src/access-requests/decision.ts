@@ -1,6 +1,11 @@
-/** The terms of a grant. An approval can only narrow the request's hosts, methods, paths and number of calls. */
+/**
+ * The terms of a grant. An approval can only narrow the request's hosts, methods, paths and number of calls. Mode, exceptions
+ * and access are the person's alone to set.
+ */
+import type { ExceptionAction, GrantMode, MaxAccess } from '@sallyport/protocol/grant-terms'
 import type { Connection } from '../connections/connection.ts'
-import { coversHostPattern, readMethods } from '../grants/grant.ts'
+import { coversHostPattern, defaultTerms, readMethods } from '../grants/grant.ts'
+import type { GrantException } from '../grants/grant.ts'
 import { coversPathPattern, readPathPatterns } from '../grants/path-pattern.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { readApiHosts } from '../providers/api-hosts.ts'
@@ -15,6 +20,9 @@ export interface Decision {
   allowedPaths?: string[] | undefined
   maxCalls?: number | undefined
   expiresAt?: string | undefined
+  mode?: GrantMode | undefined
+  exceptions?: { paths: string[]; methods?: string[] | undefined; action: ExceptionAction }[] | undefined
+  maxAccess?: MaxAccess | undefined
 }
 
 export interface Granted {
@@ -23,6 +31,9 @@ export interface Granted {
   allowedPaths: string[] | null
   maxCalls: number | null
   expiresAt: Date | null
+  mode: GrantMode
+  exceptions: GrantException[]
+  maxAccess: MaxAccess | null
 }
 
 export function grantedBy(
@@ -38,6 +49,9 @@ export function grantedBy(
     allowedPaths: grantedPaths(decision, request),
     maxCalls: grantedCalls(decision, request),
     expiresAt: grantedUntil(decision, now),
+    mode: decision.mode ?? defaultTerms.mode,
+    exceptions: grantedExceptions(decision),
+    maxAccess: decision.maxAccess ?? defaultTerms.maxAccess,
   }
 }
 
@@ -115,6 +129,21 @@ function grantedCalls({ maxCalls }: Decision, request: Pick<AccessRequest, 'maxC
   if (maxCalls === undefined) return request.maxCalls
   if (request.maxCalls !== null && maxCalls > request.maxCalls) throw outside('max_calls', asked)
   return maxCalls
+}
+
+/** Of all exceptions together: they are part of every receipt. */
+const maxExceptionPaths = 100
+
+/** They may name more than the grant covers: what it does not cover is refused anyway. */
+function grantedExceptions({ exceptions = [] }: Decision): GrantException[] {
+  const read = exceptions.map(({ paths, methods, action }, index) => ({
+    paths: readPathPatterns(paths, `exceptions.${index}.paths`),
+    methods: methods ? readMethods(methods, `exceptions.${index}.methods`) : null,
+    action,
+  }))
+  if (read.reduce((sum, { paths }) => sum + paths.length, 0) <= maxExceptionPaths) return read
+  const message = `"exceptions" contains more than ${maxExceptionPaths} paths.`
+  throw new ServiceError('invalid_field', { field: 'exceptions', message })
 }
 
 /** The last time in UTC that RFC 3339 can represent. An offset can express later ones, which could not be displayed. */

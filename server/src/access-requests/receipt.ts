@@ -1,6 +1,7 @@
 import { termNames } from '@sallyport/protocol/grant-terms'
 import type { Receipt } from '@sallyport/protocol/grants'
 import type { Grant } from '../grants/grant.ts'
+import { termsView } from '../grants/grant-view.ts'
 import type { Signature } from './decide.ts'
 
 type ApprovedGrant = Grant & { userId: string; connectionId: string; accessRequestId: string }
@@ -17,6 +18,7 @@ export function receiptFor(grant: ApprovedGrant, signature: Signature | undefine
     allowed_paths: grant.allowedPaths,
     max_calls: grant.maxCalls,
     expires_at: grant.expiresAt?.toISOString() ?? null,
+    ...termsView(grant),
   }
   const text = signature?.challenge.decision ?? null
   const decision = text === null ? null : (JSON.parse(text) as Record<string, unknown>)

@@ -171,6 +171,9 @@ onBothDatabases('signed approvals', (engine) => {
       { connection_id: connectionId },
       { ...decision, expires_at: '2027-01-01T00:00:00Z' },
       { ...decision, allowed_methods: ['GET'] },
+      { ...decision, mode: 'allow_all' },
+      { ...decision, exceptions: [{ paths: ['/'], action: 'allow' }] },
+      { ...decision, max_access: 'write' },
     ]
     for (const body of changed) {
       for (const token of [user.token, device.token]) {
@@ -257,6 +260,14 @@ onBothDatabases('signed approvals', (engine) => {
       { allowed_paths: ['/', '/a/', '/%41/%e2%82%ac', '/b/*/%7ec', '/b/*/~c'] },
       { max_calls: 1e9, expires_at: '2027-01-01t00:00:00.123456z' },
       { max_calls: 1, expires_at: '2027-01-01T00:00:00.9999999+05:30' },
+      { mode: 'ask_writes', max_access: 'write', exceptions: [] },
+      {
+        mode: 'ask_all',
+        exceptions: [
+          { action: 'allow', paths: ['/b/*/%7ec/', '/b/*/~c', '/{credential}/x'], methods: ['get', 'GET'] },
+          { paths: ['/'], action: 'deny' },
+        ],
+      },
     ]
     for (const writing of writings) {
       const id = await asked()
@@ -285,7 +296,9 @@ onBothDatabases('signed approvals', (engine) => {
     const receipt = await receiptOf(user.token)
     assert.deepEqual(await receiptOf(agent.token), receipt)
     assert.deepEqual([receipt.signed, receipt.scope_signed, receipt.decision], [true, true, decision])
-    assert.deepEqual(receipt.unsigned, ['allowed_methods', 'allowed_paths', 'max_calls', 'expires_at'])
+    assert.deepEqual(receipt.unsigned, [
+      ...['allowed_methods', 'allowed_paths', 'max_calls', 'expires_at', 'mode', 'exceptions', 'max_access'],
+    ])
     assert.equal(receipt.signature, signature.signature)
     assert.equal(
       receipt.signing_input,
