@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { grantStatuses } from './grants.ts'
+import { accessClasses } from './grant-terms.ts'
+import { Exceptions, grantStatuses, GrantMode, MaxAccess } from './grants.ts'
 import { streamedCallType } from './streamed-call.ts'
 import { Dictionary, Nullable, Prose, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
@@ -77,7 +78,15 @@ export type ProxyReply = Static<typeof ProxyReply>
 
 /** The result of a dry run: no call was made, counted or recorded. */
 export const DryRunReply = Type.Object({
-  allowed: Type.Boolean(),
+  allowed: Type.Boolean({ description: 'Also if it would wait for a person first' }),
+  asks: Type.Boolean({ description: 'Whether it would wait for a person' }),
+  access: Nullable(Type.Enum(accessClasses, { description: 'null: it was refused before that was known' })),
+  term: Nullable(
+    Type.String({
+      description:
+        'The term of the grant that decides: `mode`, `max_access`, or `exceptions.0` for the first exception',
+    }),
+  ),
   reason: Type.Optional(Type.String({ description: 'The error code that the call would be refused with' })),
   would_inject: Nullable(
     Type.Object(
@@ -101,6 +110,9 @@ export const DryRunReply = Type.Object({
       max_calls: Nullable(Type.Integer()),
       calls: Type.Integer(),
       expires_at: Nullable(Timestamp),
+      mode: GrantMode,
+      exceptions: Exceptions,
+      max_access: Nullable(MaxAccess),
     }),
   ),
 })

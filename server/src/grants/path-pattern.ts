@@ -44,6 +44,11 @@ export function coversAnyPath(patterns: readonly string[], path: string): boolea
   return segments !== undefined && patterns.some((pattern) => covers(segmentsOfPattern(pattern), segments))
 }
 
+/** Whether every server reads the path in the same way. */
+export function readsInOneWay(path: string): boolean {
+  return segmentsOf(path) !== undefined
+}
+
 /** Whether the outer pattern covers every path that the inner one does. */
 export function coversPathPattern(outer: string, inner: string): boolean {
   return coversAnyPath([outer], inner)
@@ -66,11 +71,11 @@ function segmentsOf(path: string): string[] | undefined {
   if (parts.at(-1) === '') parts.pop()
   if (plainPath.test(path)) return parts
   const segments = parts.map(unescapeUnreserved)
-  return segments.every(readsInOneWay) ? segments : undefined
+  return segments.every(isPlainSegment) ? segments : undefined
 }
 
 /** False if some server might read a slash, a parent folder or another escape in it. */
-function readsInOneWay(segment: string): boolean {
+function isPlainSegment(segment: string): boolean {
   const text = decoded(segment)
   if (text === undefined || text === '') return false
   // Some servers fold look-alikes of dot, slash and percent into ASCII, drop blanks and invisible characters, or cut a

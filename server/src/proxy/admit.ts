@@ -82,6 +82,7 @@ export async function admit(
     // The key may be that of the grant's last call. Whether a call is left is decided together with the key.
     const mayBeExhausted = idempotencyKey !== undefined
     const call = await judge(needs, caller, input, requestId, known, { mayBeExhausted })
+    if (call.asks !== undefined) throw new ServiceError('approval_required')
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
     if (call.standing.grant.kind === 'sandbox') await spendSandboxBudget(needs, call, keyed, address)
     const stored = await recordAttempt(needs, call, keyed)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { defaultTerms } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import { judgeCall, judgedBy } from '../../testkit/policies.ts'
 import type { JudgedRequest } from '../../testkit/policies.ts'
@@ -28,7 +29,7 @@ interface Head {
 
 function isInspected(url: string, { type, headers = [], isLimited = false, preset, signs }: Head = {}): boolean {
   const all: HeaderList = type === undefined ? headers : [['content-type', type], ...headers]
-  const grant = { allowedMethods: isLimited ? ['POST'] : null } as Grant
+  const grant = { allowedMethods: isLimited ? ['POST'] : null, ...defaultTerms } as unknown as Grant
   const rules = { preset: preset ?? null, signs } as ProviderRules
   const head = { destination: judgeUrl(url, undefined), method: 'POST', headers: all }
   return mustBeInspected(bodyChecksFor(head, grant, rules))

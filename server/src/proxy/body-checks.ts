@@ -3,12 +3,14 @@
  * never looked at, so it can be of any length.
  */
 import type { Grant } from '../grants/grant.ts'
+import { hasTerms } from '../grants/terms.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { matchesRule } from '../providers/presets/api-path.ts'
 import { readingsOf } from '../providers/presets/path-readings.ts'
 import type { PathReading } from '../providers/presets/path-readings.ts'
 import { presetRulesAt } from '../providers/presets/preset-rules.ts'
 import type { PresetRules } from '../providers/presets/preset-rules.ts'
+import { isClassedByBody } from './access-class.ts'
 import { hasOperationInBody } from './aws-call.ts'
 import { mediaTypeOf } from './media-type.ts'
 import type { BodyKind } from './media-type.ts'
@@ -27,6 +29,8 @@ export interface BodyChecks {
   isGraphql: boolean
   /** It can name the operation of a call to AWS. */
   isFormAction: boolean
+  /** The grant's terms depend on what the call does, and it says so. */
+  isClassed: boolean
 }
 
 /** `rules` is undefined in the sandbox, which has no provider. */
@@ -43,8 +47,9 @@ export function checksAt(
   rules: ProviderRules | undefined,
   { preset, readings }: { preset: PresetRules | undefined; readings: readonly PathReading[] },
 ): BodyChecks {
-  const parameters = parametersOf(head, preset, { isLimited: grant.allowedMethods !== null, signs: rules?.signs })
-  if (!preset) return { parameters, isQuery: false, isBatch: false, isGraphql: false, isFormAction: false }
+  const parameters = parametersOf(head, preset, { isLimited: limitsMethods(grant), signs: rules?.signs })
+  const isClassed = hasTerms(grant) && isClassedByBody(head, { preset, readings, signs: rules?.signs })
+  if (!preset) return { parameters, isQuery: false, isBatch: false, isGraphql: false, isFormAction: false, isClassed }
   const isAt = (paths: PresetRules['batches']) => paths.some((rule) => matchesRule(rule, readings, undefined))
   const isGraphql = isAt(preset.graphql)
   return {
@@ -54,7 +59,13 @@ export function checksAt(
     isGraphql: isGraphql && preset.credentialFields.length > 0,
     isFormAction:
       preset.bodyChecks.has('form_action') && rules?.signs !== undefined && hasOperationInBody(rules.signs, head),
+    isClassed,
   }
+}
+
+/** Whether it matters to the grant which method the upstream executes a call as. */
+export function limitsMethods(grant: Grant): boolean {
+  return grant.allowedMethods !== null || hasTerms(grant)
 }
 
 function parametersOf(

@@ -1,6 +1,8 @@
+import type { AccessClass } from '@sallyport/protocol/grant-terms'
 import type { AwsScope } from '@sallyport/protocol/proxy'
 import type { Standing } from '../grants/standing.ts'
 import type { Destination } from './destination.ts'
+import type { Verdict } from './policy.ts'
 import type { Upload } from './upload.ts'
 import type { HeaderList, Route } from './upstream.ts'
 
@@ -28,6 +30,7 @@ export interface Known {
   standing?: Standing
   facts?: Facts
   droppedHeaders?: string[]
+  verdict?: Verdict | undefined
 }
 
 /** A call that may be made. */
@@ -49,6 +52,10 @@ export interface Call {
   /** What the caller wants an AWS request signed for. */
   aws?: AwsScope | undefined
   facts: Facts
+  /** Undefined if no term of the grant depends on it. */
+  access: AccessClass | undefined
+  /** The term of the grant by which a person has to approve the call first. Undefined: none has to. */
+  asks: string | undefined
   followsRedirects: boolean
   isStreamed: boolean
   /** Until the headers of the answer, and until its last byte. */

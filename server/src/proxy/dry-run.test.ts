@@ -19,6 +19,9 @@ onBothDatabases('a dry run', (engine) => {
       assert.equal(status, 200)
       assert.deepEqual(body, {
         allowed: true,
+        asks: false,
+        access: 'write',
+        term: 'mode',
         would_inject: { header: 'x-api-key', value: 'key [REDACTED]' },
         dropped_headers: ['range'],
         grant: {
@@ -30,6 +33,9 @@ onBothDatabases('a dry run', (engine) => {
           max_calls: 1,
           calls: 0,
           expires_at: null,
+          mode: 'allow_all',
+          exceptions: [],
+          max_access: null,
         },
       })
       assert.ok(!text.includes(accessToken))

@@ -6,6 +6,7 @@ import { errorKinds } from '@sallyport/protocol/errors'
 import type { DryRunReply } from '@sallyport/protocol/proxy'
 import type { CallingAgent } from '../agents/agent.ts'
 import type { Grant } from '../grants/grant.ts'
+import { termsView } from '../grants/grant-view.ts'
 import { statusOf } from '../grants/usable.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { takeFromLimit } from '../platform/limits/rate-limits.ts'
@@ -21,16 +22,22 @@ export async function dryRun(
 ): Promise<DryRunReply> {
   const known: Known = {}
   const grant = () => (known.standing ? termsOf(known.standing.grant, needs.clock()) : null)
+  const verdict = () => {
+    const { action, access = null, term = null } = known.verdict ?? {}
+    return { asks: action === 'ask', access, term }
+  }
   const dropped = () => known.droppedHeaders ?? []
   try {
     // In a transaction, where the number of calls is current. Elsewhere it may be cached.
     const shown = await needs.database.transaction(async (queries) => {
-      const { route, destination } = await judge(needs, caller, input, requestId, known, { queries })
+      const options = { queries, isClassified: true }
+      const { route, destination } = await judge(needs, caller, input, requestId, known, options)
       if (route.rate) await takeFromLimit(queries, route.rate.key, route.rate.limit, needs.clock())
       return route.injects.shownFor(destination)
     })
     return {
       allowed: true,
+      ...verdict(),
       would_inject: shown,
       dropped_headers: dropped(),
       grant: grant(),
@@ -38,7 +45,14 @@ export async function dryRun(
   } catch (error) {
     // A malformed call is an error of its own, and rate limits apply to dry runs too.
     if (!(error instanceof ServiceError) || [400, 429].includes(errorKinds[error.code].status)) throw error
-    return { allowed: false, reason: error.code, would_inject: null, dropped_headers: dropped(), grant: grant() }
+    return {
+      allowed: false,
+      ...verdict(),
+      reason: error.code,
+      would_inject: null,
+      dropped_headers: dropped(),
+      grant: grant(),
+    }
   }
 }
 
@@ -50,6 +64,7 @@ function termsOf(grant: Grant, now: Date): DryRunReply['grant'] {
     allowed_methods: grant.allowedMethods,
     allowed_paths: grant.allowedPaths,
     max_calls: grant.maxCalls,
+    ...termsView(grant),
     calls: grant.calls,
     expires_at: grant.expiresAt?.toISOString() ?? null,
   }

@@ -4,6 +4,7 @@ import { readMethod } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { Standing } from '../grants/standing.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
+import { assertNotDenied, hasTerms } from '../grants/terms.ts'
 import { assertUsable } from '../grants/usable.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
@@ -16,7 +17,7 @@ import type { CallHead } from './body-checks.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
 import { judgeUrl, recordedParts, shortened } from './destination.ts'
 import { outgoing } from './outgoing.ts'
-import { assertHeadMayCall, assertMayCall } from './policy.ts'
+import { assertHeadMayCall, verdictOn } from './policy.ts'
 import type { Upload } from './upload.ts'
 import type { Route } from './upstream.ts'
 
@@ -31,6 +32,8 @@ export interface JudgeNeeds {
 interface JudgeOptions {
   mayBeExhausted?: boolean
   queries?: Queries
+  /** The access class of the call is wanted even if no term of the grant depends on it. */
+  isClassified?: boolean
 }
 
 /** Streams have no overall timeout unless the caller gives one. This is the longest that a timer takes. */
@@ -43,7 +46,7 @@ export async function judge(
   input: ProxyInput,
   requestId: string,
   known: Known,
-  { mayBeExhausted = false, queries = needs.database.queries }: JudgeOptions = {},
+  { mayBeExhausted = false, queries = needs.database.queries, isClassified = false }: JudgeOptions = {},
 ): Promise<Call> {
   const standing = await needs.standings.find(queries, agentId, input.grantId)
   if (!standing) throw new ServiceError('grant_not_found', { field: 'grant_id' })
@@ -66,7 +69,8 @@ export async function judge(
   }
   const head = { destination, method, headers, aws: input.aws }
   const { body, upload } = input.upload ? await readUpload(input.upload, head, standing.grant, route) : { body: given }
-  assertMayCall(grant, route.rules, { ...head, body })
+  const verdict = verdictOn(grant, route.rules, { ...head, body }, { isClassified: isClassified || hasTerms(grant) })
+  if (verdict) assertNotDenied((known.verdict = verdict), grant)
   // The caller's timeout replaces both our limits: for the whole call and for its first byte.
   const defaultMs = input.stream ? noTimeoutMs : needs.config.proxyCallSeconds * 1000
   return {
@@ -84,6 +88,8 @@ export async function judge(
     ...(upload && { upload }),
     aws: input.aws,
     facts: known.facts,
+    access: verdict?.access,
+    asks: verdict?.action === 'ask' ? verdict.term : undefined,
     followsRedirects: input.followRedirects,
     isStreamed: input.stream,
     timeoutMs: input.timeoutMs ?? defaultMs,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { defaultTerms } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { ServiceError } from '../platform/errors.ts'
 import { judgeUrl } from './destination.ts'
@@ -13,7 +14,7 @@ type Limit = Grant['allowedMethods']
 function meant(query: string, headers: HeaderList = [], body?: string | Buffer, limit: Limit = ['POST']): string[] {
   const destination = judgeUrl(`https://api.example.com/${query}`, undefined)
   const call = { destination, method: 'POST', headers, body: body === undefined ? undefined : Buffer.from(body) }
-  const { parameters } = bodyChecksFor(call, { allowedMethods: limit } as Grant, undefined)
+  const { parameters } = bodyChecksFor(call, { allowedMethods: limit, ...defaultTerms } as unknown as Grant, undefined)
   return possibleMethods(call, parameters, limit !== null).slice(1)
 }
 

@@ -22,7 +22,7 @@ const credentials: ReadonlySet<string> = new Set(['access_token', 'oauth_token',
 
 /**
  * Every method that an upstream could read a call as: its own, and those in method overrides. `kind`: how its body is
- * read. `isLimited`: the grant limits methods. Throws if the caller sends a credential of its own in a parameter.
+ * read. `isLimited`: it matters to the grant. Throws if the caller sends a credential of its own in a parameter.
  */
 export function possibleMethods(call: JudgedCall, kind: BodyKind, isLimited: boolean): string[] {
   const { method, headers, destination, body } = call
@@ -42,7 +42,7 @@ export function possibleMethods(call: JudgedCall, kind: BodyKind, isLimited: boo
 function cannotBeLimited({ field, message }: UnreadableBody): ServiceError {
   return new ServiceError('method_not_allowed', {
     field,
-    message: `The grant limits methods, and this body can't be checked for a method override: ${message}.`,
+    message: `The grant limits what calls may do, and this body can't be checked for a method override: ${message}.`,
   })
 }
 

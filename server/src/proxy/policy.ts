@@ -2,21 +2,26 @@
  * Whether a usable grant allows a call. Pure, and applied again to every redirect. It relies on nothing but that the
  * request will go to the given URL.
  */
+import type { AccessClass } from '@sallyport/protocol/grant-terms'
 import { assertGrantCovers, coversHost } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { StandingProvider } from '../grants/standing.ts'
+import { assertNotDenied, hasTerms, termsVerdict } from '../grants/terms.ts'
+import type { TermsVerdict } from '../grants/terms.ts'
 import { isAddress } from '../platform/egress/destinations.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
 import type { AuthMethod } from '../providers/auth-method.ts'
 import { matchesRule } from '../providers/presets/api-path.ts'
+import type { PathRule } from '../providers/presets/api-path.ts'
 import { readingsOf } from '../providers/presets/path-readings.ts'
 import type { PathReading } from '../providers/presets/path-readings.ts'
 import { presetRulesAt } from '../providers/presets/preset-rules.ts'
 import type { PresetRules } from '../providers/presets/preset-rules.ts'
+import { accessClassOf } from './access-class.ts'
 import { assertAwsCall } from './aws-call.ts'
 import { reachesCredentials } from './batch.ts'
-import { assertInspectable, checksAt } from './body-checks.ts'
+import { assertInspectable, checksAt, limitsMethods } from './body-checks.ts'
 import type { BodyChecks, CallHead } from './body-checks.ts'
 import { UnreadableBody } from './body-content.ts'
 import type { Call } from './call.ts'
@@ -39,41 +44,76 @@ export interface ProviderRules extends Pick<StandingProvider, 'metadata' | 'pres
 /** With headers and body as they would be sent. */
 export type JudgedCall = Pick<Call, 'destination' | 'method' | 'headers' | 'body' | 'aws'>
 
-/** `rules` is undefined in the sandbox, which has no provider. */
-export function assertMayCall(grant: Grant, rules: ProviderRules | undefined, call: JudgedCall): void {
-  assertAllowed(grant, rules, call, { hasBody: true })
+/** What the terms of the grant say about a call, and what it does. */
+export interface Verdict extends TermsVerdict {
+  access: AccessClass
+}
+
+/**
+ * Throws unless the grant allows the call, perhaps after a person has approved it. Returns what its terms say; undefined if
+ * it has none. `rules` is undefined in the sandbox, which has no provider.
+ */
+export function assertMayCall(grant: Grant, rules: ProviderRules | undefined, call: JudgedCall): Verdict | undefined {
+  const verdict = verdictOn(grant, rules, call)
+  if (verdict) assertNotDenied(verdict, grant)
+  return verdict
+}
+
+/** The same, but a call that the terms refuse has a verdict too. `isClassified`: even if the grant has no terms. */
+export function verdictOn(
+  grant: Grant,
+  rules: ProviderRules | undefined,
+  call: JudgedCall,
+  { isClassified = hasTerms(grant) } = {},
+): Verdict | undefined {
+  const judged = assertCovered(grant, rules, call, { hasBody: true })
+  return isClassified ? verdictOf(grant, judged, call) : undefined
 }
 
 /** As far as it can be told before the body has arrived. */
 export function assertHeadMayCall(grant: Grant, rules: ProviderRules | undefined, head: CallHead): void {
-  assertAllowed(grant, rules, { ...head, body: undefined }, { hasBody: false })
+  assertCovered(grant, rules, { ...head, body: undefined }, { hasBody: false })
 }
 
-function assertAllowed(
+function assertCovered(
   grant: Grant,
   rules: ProviderRules | undefined,
   call: JudgedCall,
   { hasBody }: { hasBody: boolean },
-): void {
+): Judged {
   const { destination } = call
   assertMayReach(grant, rules, destination)
   const readings = readingsOf(destination.path)
   const preset = rules && presetRulesAt(destination.url.hostname, rules.preset)
   const checks = checksAt(call, grant, rules, { preset, readings })
   assertInspectable(call.body, checks)
-  const methods = possibleMethods(call, checks.parameters, grant.allowedMethods !== null)
-  if (rules && preset) assertNoCredentials({ rules, preset, readings, methods, checks, hasBody }, call)
+  const methods = possibleMethods(call, checks.parameters, limitsMethods(grant))
+  const judged = { preset, readings, methods, checks, signs: rules?.signs }
+  if (rules && preset) assertNoCredentials({ ...judged, rules, preset, hasBody }, call)
   assertGrantCovers(grant, { host: destination.host, methods, path: destination.path })
   assertStaysInPath(grant, call.headers)
-  if (preset) assertCallsMayGo(grant, { preset, readings, methods, checks }, call)
+  if (preset) assertCallsMayGo(grant, { ...judged, preset }, call)
+  return judged
+}
+
+function verdictOf(grant: Grant, { preset, readings, methods, signs }: Judged, call: JudgedCall): Verdict {
+  const access = accessClassOf(call, methods, { preset, readings, signs })
+  const { path } = call.destination
+  const isAt = (rules: readonly PathRule[] = []) => rules.some((rule) => matchesRule(rule, readings, undefined))
+  const isGraphql = isAt(preset?.graphql) || readings.some(({ segments }) => segments.at(-1) === 'graphql')
+  const reachesPaths = (!isGraphql && isAt(preset?.batches)) || secondPathIn(call.headers) !== undefined
+  const reaches = reachesPaths ? 'paths' : isGraphql ? 'operations' : undefined
+  return { access, ...termsVerdict(grant, { access, methods, path, readings, reaches }) }
 }
 
 interface Judged {
-  preset: PresetRules
+  preset: PresetRules | undefined
   readings: readonly PathReading[]
   methods: readonly string[]
   checks: BodyChecks
+  signs: ProviderRules['signs']
 }
+type JudgedAtProvider = Judged & { preset: PresetRules }
 
 /** A token is sent only to hosts that the user approved, the provider lists now, and the account is at. */
 function assertMayReach(grant: Grant, rules: ProviderRules | undefined, destination: Destination): void {
@@ -98,7 +138,10 @@ function notSigned(): ServiceError {
   return new ServiceError('invalid_field', { field: 'aws', message })
 }
 
-function assertNoCredentials(judged: Judged & { rules: ProviderRules; hasBody: boolean }, call: JudgedCall): void {
+function assertNoCredentials(
+  judged: JudgedAtProvider & { rules: ProviderRules; hasBody: boolean },
+  call: JudgedCall,
+): void {
   const { rules, preset, readings, methods, checks, hasBody } = judged
   const { hostname } = call.destination.url
   const isRefused =
@@ -112,7 +155,11 @@ function assertNoCredentials(judged: Judged & { rules: ProviderRules; hasBody: b
 }
 
 /** A batch, or a GraphQL document: its path doesn't say what it does. */
-function assertCallsMayGo(grant: Grant, { preset, readings, methods, checks }: Judged, call: JudgedCall): void {
+function assertCallsMayGo(
+  grant: Grant,
+  { preset, readings, methods, checks }: JudgedAtProvider,
+  call: JudgedCall,
+): void {
   const isLimited = grant.allowedMethods !== null || grant.allowedPaths !== null
   if (isLimited && preset.batches.some((rule) => matchesRule(rule, readings, undefined))) {
     throw new ServiceError('path_not_allowed', {
@@ -144,9 +191,13 @@ function assertNot({ body }: JudgedCall, isAboutCredentials: () => boolean): voi
  */
 const secondPath = /^(?:destination|x-copy-from|x-(?:amz|goog|ms)-(?:copy|rename)-source)$/
 
+function secondPathIn(headers: HeaderList): HeaderList[number] | undefined {
+  return headers.find(([name]) => secondPath.test(name.replaceAll('_', '-')))
+}
+
 function assertStaysInPath({ allowedPaths }: Grant, headers: HeaderList): void {
   if (allowedPaths === null) return
-  const named = headers.find(([name]) => secondPath.test(name.replaceAll('_', '-')))
+  const named = secondPathIn(headers)
   if (!named) return
   throw new ServiceError('path_not_allowed', {
     field: `headers.${named[0]}`,

@@ -29,9 +29,13 @@ export function redirected(
   try {
     const destination = judgeUrl(url.href, call.route.plainOrigin, call.route.placed)
     assertUsable({ ...call.standing, isTokenCurrent: true }, now)
-    assertMayCall(call.standing.grant, call.route.rules, { ...next, destination })
+    const verdict = assertMayCall(call.standing.grant, call.route.rules, { ...next, destination })
+    // Nobody has approved the call that it leads to.
+    if (verdict?.action === 'ask') return undefined
     return {
       ...next,
+      access: verdict?.access,
+      asks: undefined,
       destination,
       facts: { method: next.method, ...recordedParts(redactedParts(destination, redactor)) },
     }

@@ -15,6 +15,7 @@ export interface SuggestedAccess {
 
 /** Refusals that another grant could avoid. */
 const grantRefusals: ReadonlySet<ErrorCode> = new Set([
+  'access_not_allowed',
   'grant_expired',
   'grant_exhausted',
   'grant_not_found',
