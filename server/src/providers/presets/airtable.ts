@@ -1,4 +1,4 @@
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.airtable.com'
@@ -27,6 +27,9 @@ export const airtable: Preset = {
     { host, path: '/v0/meta/enterpriseAccounts/*/exports' },
     { host, path: '/scim' },
   ],
+  access: {
+    reads: callsAt(host, 'POST /v0/*/*/listRecords'),
+  },
   bodyChecks: [],
   docs: [
     'https://support.airtable.com/docs/creating-personal-access-tokens.md',

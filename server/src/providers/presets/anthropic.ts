@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.anthropic.com'
@@ -36,6 +36,9 @@ export const anthropic: Preset = {
     { host, path: '/v1/user_profiles/*/enrollment_url' },
     { host, path: '/v1/oauth' },
   ],
+  access: {
+    reads: callsAt(host, 'POST /v1/messages/count_tokens'),
+  },
   bodyChecks: [],
   docs: [
     'https://platform.claude.com/docs/en/get-api-key',

@@ -76,6 +76,18 @@ export function matchesRule(
   return readings.some((reading) => coversReading(rule, reading))
 }
 
+/**
+ * Whether the rule is for this path and no other, however it is interpreted: nothing below it, no format at the end. For
+ * rules that make a call milder, where a false match is worse than none.
+ */
+export function matchesExactly({ parts, hasAnyNumber }: PathRule, readings: readonly PathReading[]): boolean {
+  return readings.every(({ segments, isJoined }) => {
+    if (isJoined) return false
+    if (hasAnyNumber) return endsOf(parts, segments, undefined, isSegment).has(segments.length)
+    return parts.length === segments.length && parts.every((part, at) => isSegment(part, segments[at]))
+  })
+}
+
 /** Whether the rule is for one segment at any depth. */
 export function isForAnyPlace({ parts: [first, ...rest], isExact }: PathRule): boolean {
   return first?.kind === 'any number' && rest.length === 1 && !isExact
@@ -104,6 +116,7 @@ function endsOf(
   parts: readonly Part[],
   segments: readonly string[],
   isJoined: readonly boolean[] | undefined,
+  matches = matchesSegment,
 ): Set<number> {
   let ends = new Set([0])
   for (const part of parts) {
@@ -114,7 +127,7 @@ function endsOf(
         continue
       }
       const segment = segments[at]
-      if (!matchesSegment(part, segment)) continue
+      if (!matches(part, segment)) continue
       next.add(at + 1)
       // A name with escaped slashes (`group%2Fproject`) is one segment for servers that don't decode them.
       if (part.kind === 'literal') continue
@@ -130,15 +143,21 @@ const format = /\.[a-z0-9]{1,8}$/
 
 function matchesSegment(part: Part | undefined, text: string | undefined): boolean {
   if (part === undefined || text === undefined) return false
-  if (part.kind === 'any one' || matchesText(part, text)) return true
-  return text.includes('.') && matchesText(part, text.replace(format, ''))
+  return isSegment(part, text) || (text.includes('.') && matchesText(part, text.replace(format, '')))
+}
+
+/** The same without the format. */
+function isSegment(part: Part | undefined, text: string | undefined): boolean {
+  if (part === undefined || text === undefined) return false
+  return part.kind === 'any one' || matchesText(part, text)
 }
 
 function matchesText({ kind, text: wanted }: Part, text: string): boolean {
   return kind === 'literal' ? text === wanted : matchesStars(wanted, text)
 }
 
-function matchesStars(wanted: string, text: string): boolean {
+/** Whether a text fits a pattern in which `*` stands for any text. */
+export function matchesStars(wanted: string, text: string): boolean {
   const [first = '', ...rest] = wanted.split('*')
   const last = rest.pop() ?? ''
   if (!text.startsWith(first)) return false

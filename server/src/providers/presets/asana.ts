@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'app.asana.com'
@@ -52,6 +52,9 @@ export const asana: Preset = {
     { host, path: '/api/*/organization_exports' },
     { host, path: '/api/*/exports' },
   ],
+  access: {
+    batches: callsAt(host, 'POST /api/*/batch'),
+  },
   bodyChecks: ['batch'],
   docs: [
     'https://developers.asana.com/docs/personal-access-token',

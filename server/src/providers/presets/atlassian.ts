@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.atlassian.com'
@@ -56,6 +56,36 @@ export const atlassian: Preset = {
     { host, path: '/ex/**/spaces/*/permissions', methods: writes },
     { host, path: '/ex/**/spaces/*/role-assignments', methods: writes },
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /ex/jira/*/rest/api/*/search
+        POST /ex/jira/*/rest/api/*/search/jql
+        POST /ex/jira/*/rest/api/*/search/approximate-count
+        POST /ex/jira/*/rest/api/*/jql/autocompletedata
+        POST /ex/jira/*/rest/api/*/jql/match
+        POST /ex/jira/*/rest/api/*/jql/parse
+        POST /ex/jira/*/rest/api/*/jql/sanitize
+        POST /ex/jira/*/rest/api/*/expression/eval
+        POST /ex/jira/*/rest/api/*/expression/evaluate
+        POST /ex/jira/*/rest/api/*/expression/analyse
+        POST /ex/jira/*/rest/api/*/permissions/check
+        POST /ex/jira/*/rest/api/*/permissions/project
+        POST /ex/jira/*/rest/api/*/issue/bulkfetch
+        POST /ex/jira/*/rest/api/*/changelog/bulkfetch
+        POST /ex/jira/*/rest/api/*/comment/list
+        POST /ex/jira/*/rest/api/*/worklog/list
+        POST /ex/confluence/*/wiki/api/v2/content/convert-ids-to-types`,
+    ),
+    destructive: callsAt(
+      host,
+      `
+        POST /ex/jira/*/rest/api/*/bulk/issues/delete
+        POST /ex/jira/*/rest/api/*/project/*/delete
+        POST /ex/jira/*/rest/api/*/version/*/removeAndSwap`,
+    ),
+  },
   bodyChecks: ['graphql'],
   docs: [
     'https://developer.atlassian.com/cloud/jira/platform/oauth-2-3lo-apps/',

@@ -63,6 +63,26 @@ export const aws: Preset = {
   // Of these only the hosts in `signs`: anyone can have an API or a machine with a name below amazonaws.com.
   apiHosts: ['*.amazonaws.com'],
   credentialPaths: 'by_operation',
+  access: {
+    // Of S3, whose calls have no names.
+    destructive: [
+      { host: '*.amazonaws.com', path: '/', methods: ['POST'], parameter: { in: 'query', name: 'delete' } },
+    ],
+    operations: {
+      reads: [
+        ...['describe*', 'get*', 'list*', 'batchget*', 'search*', 'lookup*', 'filter*', 'simulate*', 'estimate*'],
+        ...['query', 'scan', 'transactgetitems', 'validatetemplate', 'testeventpattern'],
+      ],
+      // Takes a task, which nobody else gets then.
+      writes: ['getactivitytask'],
+      destructive: [
+        ...['delete*', 'batchdelete*', 'terminate*', 'purge*', 'remove*', 'destroy*', 'deregister*'],
+        ...['schedulekeydeletion', 'releaseaddress'],
+        // They can contain deletions.
+        ...['batchwriteitem', 'transactwriteitems'],
+      ],
+    },
+  },
   bodyChecks: ['form_action'],
   docs: [
     'https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html',

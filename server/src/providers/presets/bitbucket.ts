@@ -89,6 +89,21 @@ export const bitbucket: Preset = {
     // Git LFS: the answer has URLs and headers that give access to the files.
     { host: 'bitbucket.org', path: '/*/*/info/lfs' },
   ],
+  access: {
+    reads: [
+      {
+        ...{ host: 'bitbucket.org', path: '/*/*/git-upload-pack', methods: ['POST'] },
+        contentType: 'application/x-git-upload-pack-request',
+      },
+      // A push of nothing, with which git asks whether it may push.
+      {
+        ...{ host: 'bitbucket.org', path: '/*/*/git-receive-pack', methods: ['POST'] },
+        ...{ contentType: 'application/x-git-receive-pack-request', body: '0000' },
+      },
+      { host, path: '/2.0/repositories/*/*/commits', methods: ['POST'] },
+      { host, path: '/2.0/repositories/*/*/commits/*', methods: ['POST'] },
+    ],
+  },
   bodyChecks: [],
   docs: [
     'https://support.atlassian.com/bitbucket-cloud/docs/using-api-tokens',

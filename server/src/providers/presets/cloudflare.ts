@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.cloudflare.com'
@@ -99,11 +99,38 @@ export const cloudflare: Preset = {
     anywhere('keyless_certificates', writes),
     anywhere('origin_tls_client_auth', writes),
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /client/v4/graphql
+        POST /client/v4/accounts/*/storage/kv/namespaces/*/bulk/get
+        POST /client/v4/accounts/*/vectorize/v2/indexes/*/query
+        POST /client/v4/accounts/*/vectorize/v2/indexes/*/get_by_ids
+        POST /client/v4/accounts/*/workers/observability/telemetry/query
+        POST /client/v4/accounts/*/workers/observability/telemetry/keys
+        POST /client/v4/accounts/*/workers/observability/telemetry/values`,
+    ),
+    destructive: [
+      ...callsAt(
+        host,
+        `
+        POST /client/v4/accounts/*/storage/kv/namespaces/*/bulk/delete
+        POST /client/v4/accounts/*/vectorize/v2/indexes/*/delete_by_ids
+        POST /client/v4/accounts/*/queues/*/purge`,
+      ),
+      {
+        ...{ host, path: '/client/v4/zones/*/dns_records/batch', methods: ['POST'] },
+        parameter: { in: 'body', name: 'deletes' },
+      },
+    ],
+  },
   bodyChecks: [],
   docs: [
     'https://developers.cloudflare.com/fundamentals/api/get-started/create-token/',
     'https://developers.cloudflare.com/fundamentals/api/get-started/account-owned-tokens/',
     'https://developers.cloudflare.com/fundamentals/api/troubleshooting',
     'https://developers.cloudflare.com/api/',
+    'https://developers.cloudflare.com/api/resources/kv/subresources/namespaces/methods/bulk_delete',
   ],
 }

@@ -1,4 +1,4 @@
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.cohere.com'
@@ -21,6 +21,14 @@ export const cohere: Preset = {
     { host, path: '/v1/connectors', methods: writes },
     { host, path: '/v1/connectors/*/oauth' },
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /v1/tokenize
+        POST /v1/detokenize`,
+    ),
+  },
   bodyChecks: [],
   docs: ['https://docs.cohere.com/reference/about', 'https://docs.cohere.com/docs/connector-authentication'],
 }

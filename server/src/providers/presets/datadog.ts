@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 /** All sites have the same API. */
@@ -15,6 +15,25 @@ const sites: readonly [name: string, label: string, host: string][] = [
 function atAllSites(path: string, methods?: readonly string[]): ApiPath[] {
   return sites.map(([, , host]) => ({ host, path, ...(methods && { methods }) }))
 }
+
+const searches = `
+  POST /api/v1/logs-queries/list
+  POST /api/v1/monitor/validate
+  POST /api/v2/*/events/search
+  POST /api/v2/*/analytics/aggregate
+  POST /api/v2/ci/*/events/search
+  POST /api/v2/ci/*/analytics/aggregate
+  POST /api/v2/events/search
+  POST /api/v2/security_monitoring/signals/search
+  POST /api/v2/error-tracking/issues/search
+  POST /api/v2/query/timeseries
+  POST /api/v2/query/scalar`
+
+const deletions = `
+  POST /api/*/slo/bulk_delete
+  POST /api/*/synthetics/tests/delete
+  POST /api/*/synthetics/**/bulk-delete
+  POST /api/*/deletion/data`
 
 export const datadog: Preset = {
   id: 'datadog',
@@ -73,10 +92,15 @@ export const datadog: Preset = {
     ...atAllSites('/api/*/dashboard/public', writes),
     ...atAllSites('/api/*/graph/embed', writes),
   ],
+  access: {
+    reads: sites.flatMap(([, , host]) => callsAt(host, searches)),
+    destructive: sites.flatMap(([, , host]) => callsAt(host, deletions)),
+  },
   bodyChecks: [],
   docs: [
     'https://docs.datadoghq.com/account_management/api-app-keys/',
     'https://docs.datadoghq.com/api/latest/authentication',
     'https://docs.datadoghq.com/api/latest/key-management/validate-api-and-application-keys/',
+    'https://docs.datadoghq.com/api/latest/logs/',
   ],
 }

@@ -1,3 +1,4 @@
+import { callsAt } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const [pro, free] = ['api.deepl.com', 'api-free.deepl.com']
@@ -27,6 +28,9 @@ export const deepl: Preset = {
   ],
   apiHosts: [pro, free],
   credentialPaths: [{ host: pro, path: '/v2/admin/developer-keys' }],
+  access: {
+    reads: [pro, free].flatMap((host) => callsAt(host, 'POST /v2/document/*')),
+  },
   bodyChecks: [],
   docs: [
     'https://developers.deepl.com/docs/admin/managing-api-keys',

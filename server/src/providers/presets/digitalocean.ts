@@ -1,4 +1,4 @@
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.digitalocean.com'
@@ -47,6 +47,21 @@ export const digitalocean: Preset = {
     // The answer contains the URL of a console.
     { host, path: '/v2/apps/**/exec' },
   ],
+  access: {
+    destructive: [
+      ...callsAt(
+        host,
+        `
+        POST /v2/droplets/*/destroy_with_associated_resources/retry
+        POST /v2/registry/*/garbage-collection`,
+      ),
+      // They replace the disk.
+      ...['/v2/droplets/actions', '/v2/droplets/*/actions'].map((path) => ({
+        ...{ host, path, methods: ['POST'] },
+        parameter: { in: 'body' as const, name: 'type', values: ['rebuild', 'restore'] },
+      })),
+    ],
+  },
   bodyChecks: ['method_override'],
   docs: [
     'https://www.digitalocean.com/docs/apis-clis/api/create-personal-access-token/',

@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'discord.com'
@@ -57,6 +57,14 @@ export const discord: Preset = {
     { host, path: '/api/**/access-token' },
     { host, path: '/api/**/users/@me/mfa' },
   ],
+  access: {
+    destructive: callsAt(
+      host,
+      `
+        POST /api/**/messages/bulk-delete
+        POST /api/**/guilds/*/prune`,
+    ),
+  },
   bodyChecks: [],
   docs: [
     'https://discord.com/developers/docs/topics/oauth2',

@@ -1,6 +1,36 @@
+import { callsAt } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.dropboxapi.com'
+
+const reads = [
+  ...['check/app', 'check/user', 'users/features/get_values', 'users/get_account', 'users/get_account_batch'],
+  ...['users/get_current_account', 'users/get_space_usage'],
+  ...['list_folder', 'list_folder/continue', 'list_folder/get_latest_cursor', 'list_folder/longpoll', 'list_revisions']
+    .concat(['get_metadata', 'get_file_lock_batch', 'get_preview', 'get_temporary_link', 'get_thumbnail'])
+    .concat(['get_thumbnail_v2', 'get_thumbnail_batch', 'search_v2', 'search/continue_v2', 'download', 'download_zip'])
+    .concat(['export', 'tags/get', 'copy_reference/get', 'delete_batch/check', 'copy_batch/check_v2'])
+    .concat(['move_batch/check_v2', 'create_folder_batch/check', 'save_url/check_job_status'])
+    .concat(['upload_session/finish_batch/check'])
+    .map((path) => `files/${path}`),
+  ...['list_folders', 'list_mountable_folders', 'list_received_files', 'list_file_members', 'list_folder_members']
+    .flatMap((path) => [path, `${path}/continue`])
+    .concat(['list_file_members/batch', 'list_shared_links', 'get_shared_link_metadata', 'get_shared_link_file'])
+    .concat(['get_folder_metadata', 'get_file_metadata', 'get_file_metadata/batch', 'check_job_status'])
+    .concat(['check_share_job_status', 'check_remove_member_job_status'])
+    .map((path) => `sharing/${path}`),
+  ...['file_requests/count', 'file_requests/get', 'file_requests/list_v2', 'file_requests/list/continue'],
+  ...['file_properties/properties/search', 'file_properties/properties/search/continue'],
+  ...['team/get_info', 'team/members/list_v2', 'team/members/list/continue_v2', 'team/groups/list'],
+  ...['team/groups/list/continue', 'team/team_folder/list', 'team_log/get_events', 'team_log/get_events/continue'],
+]
+
+const deletions = [
+  ...['files/delete', 'files/delete_v2', 'files/delete_batch', 'files/permanently_delete', 'file_requests/delete'],
+  ...['file_requests/delete_all_closed', 'paper/docs/permanently_delete', 'contacts/delete_manual_contacts'],
+  ...['contacts/delete_manual_contacts_batch', 'team/groups/delete', 'team/members/remove'],
+  'team/team_folder/permanently_delete',
+]
 
 export const dropbox: Preset = {
   id: 'dropbox',
@@ -45,6 +75,11 @@ export const dropbox: Preset = {
     { host: '*.dropboxapi.com', path: '/2/sharing/transfer_folder' },
     { host: '*.dropboxapi.com', path: '/2/files/get_temporary_upload_link' },
   ],
+  access: {
+    getIsRead: false,
+    reads: reads.flatMap((path) => callsAt('*.dropboxapi.com', `/2/${path}`)),
+    destructive: deletions.map((path) => ({ host: '*.dropboxapi.com', path: `/2/${path}`, isExact: true })),
+  },
   bodyChecks: [],
   docs: [
     'https://developers.dropbox.com/oauth-guide',

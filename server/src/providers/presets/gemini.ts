@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'generativelanguage.googleapis.com'
@@ -25,6 +25,15 @@ export const gemini: Preset = {
     { host, path: '/*/webhooks', methods: writes },
     { host, path: '/**/permissions', methods: writes },
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /*/models/*:countTokens
+        POST /*/tunedModels/*:countTokens
+        POST /*/corpora/*:query`,
+    ),
+  },
   bodyChecks: [],
   docs: [
     'https://ai.google.dev/gemini-api/docs/api-key',

@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'gitlab.com'
@@ -132,6 +132,27 @@ export const gitlab: Preset = {
     ...ofProjectsAndGroups('share', writes),
     ...ofProjectsAndGroups('transfer', writes),
   ],
+  access: {
+    reads: [
+      {
+        ...{ host: host, path: '/**/git-upload-pack', methods: ['POST'] },
+        contentType: 'application/x-git-upload-pack-request',
+      },
+      // A push of nothing, with which git asks whether it may push.
+      {
+        ...{ host: host, path: '/**/git-receive-pack', methods: ['POST'] },
+        ...{ contentType: 'application/x-git-receive-pack-request', body: '0000' },
+      },
+      ...callsAt(
+        host,
+        `
+        POST /api/*/markdown
+        POST /api/*/ci/lint
+        POST /api/*/projects/*/ci/lint`,
+      ),
+    ],
+    destructive: callsAt(host, 'POST /api/*/projects/*/jobs/*/erase'),
+  },
   bodyChecks: ['method_override', 'graphql'],
   docs: [
     'https://docs.gitlab.com/user/profile/personal_access_tokens',

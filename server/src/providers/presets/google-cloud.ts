@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const storage = 'storage.googleapis.com'
@@ -63,6 +63,39 @@ export const googleCloud: Preset = {
     { host: 'monitoring.googleapis.com', path: '/**/notificationChannels', methods: writes },
     { host: 'monitoring.googleapis.com', path: '/**/uptimeCheckConfigs', methods: writes },
   ],
+  access: {
+    reads: [
+      ...callsAt(
+        'firestore.googleapis.com',
+        `
+        POST /*/projects/*/databases/*/documents:batchGet
+        POST /*/projects/*/databases/*/documents:runQuery
+        POST /*/projects/*/databases/*/documents:runAggregationQuery
+        POST /*/projects/*/databases/*/documents:listCollectionIds
+        POST /*/projects/*/databases/*/documents/**/*:runQuery
+        POST /*/projects/*/databases/*/documents/**/*:runAggregationQuery
+        POST /*/projects/*/databases/*/documents/**/*:listCollectionIds`,
+      ),
+      ...callsAt(
+        'logging.googleapis.com',
+        `
+        POST /*/entries:list
+        POST /*/entries:tail`,
+      ),
+      ...callsAt('monitoring.googleapis.com', 'POST /*/projects/*/timeSeries:query'),
+    ],
+    destructive: [
+      { host: storage, path: '/', methods: ['POST'], parameter: { in: 'query', name: 'delete' } },
+      ...callsAt('firestore.googleapis.com', 'POST /**/*:bulkDeleteDocuments'),
+      ...['commit', 'batchWrite'].map((verb) => ({
+        ...{ host: 'firestore.googleapis.com', path: `/**/documents:${verb}`, methods: ['POST'] },
+        parameter: { in: 'body' as const, name: 'delete' },
+      })),
+      // Can drop all messages that wait.
+      { host: 'pubsub.googleapis.com', path: '/**/subscriptions/*:seek', methods: ['POST'] },
+    ],
+    batches: callsAt('*.googleapis.com', 'POST /batch/**'),
+  },
   bodyChecks: ['batch'],
   docs: [
     'https://developers.google.com/identity/protocols/oauth2/service-account',

@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const watched = ['users/*', 'changes', 'files/*', 'events', 'acl', 'calendarList', 'settings', 'directory/*/users']
@@ -85,6 +85,31 @@ export const google: Preset = {
     { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/cse' },
     { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/sendAs/*/smimeInfo' },
   ],
+  access: {
+    reads: callsAt(
+      '*.googleapis.com',
+      `
+        POST /calendar/*/freeBusy
+        POST /v4/spreadsheets/*:getByDataFilter
+        POST /v4/spreadsheets/*/values:batchGetByDataFilter
+        POST /v4/spreadsheets/*/developerMetadata:search
+        POST /v2/activity:query`,
+    ),
+    destructive: [
+      ...callsAt(
+        '*.googleapis.com',
+        `
+        POST /**/gmail/*/users/*/messages/batchDelete
+        POST /calendar/*/calendars/*/clear
+        POST /v1/people:batchDeleteContacts`,
+      ),
+      {
+        ...{ host: '*.googleapis.com', path: '/v4/spreadsheets/*:batchUpdate', methods: ['POST'] },
+        parameter: { in: 'body', name: 'deleteSheet' },
+      },
+    ],
+    batches: callsAt('*.googleapis.com', 'POST /batch/**'),
+  },
   bodyChecks: ['batch'],
   docs: [
     'https://developers.google.com/identity/protocols/oauth2/web-server',

@@ -1,4 +1,4 @@
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = '*.grafana.net'
@@ -50,6 +50,14 @@ export const grafana: Preset = {
     { host, path: '/api/dashboards/uid/*/public-dashboards', methods: writes },
     { host, path: '/api/snapshots', methods: writes },
   ],
+  access: {
+    destructive: callsAt(
+      host,
+      `
+        GET,HEAD /api/snapshots-delete
+        POST /api/annotations/mass-delete`,
+    ),
+  },
   bodyChecks: [],
   docs: [
     'https://grafana.com/docs/grafana-cloud/developer-resources/api-reference/http-api/authentication/',

@@ -1,4 +1,4 @@
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.hetzner.cloud'
@@ -24,6 +24,14 @@ export const hetzner: Preset = {
     // Without an SSH key, the answer contains the root password.
     { host, path: '/v1/servers/*/actions/rebuild' },
   ],
+  access: {
+    destructive: callsAt(
+      host,
+      `
+        POST /v1/servers/*/actions/rebuild
+        POST /v1/zones/*/rrsets/*/*/actions/remove_records`,
+    ),
+  },
   bodyChecks: [],
   docs: [
     'https://docs.hetzner.com/cloud/api/getting-started/generating-api-token/',

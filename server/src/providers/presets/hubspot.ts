@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.hubapi.com'
@@ -47,6 +47,26 @@ export const hubspot: Preset = {
     { host, path: '/developer' },
     { host, path: '/appinstalls' },
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /crm/*/objects/*/search
+        POST /crm/*/objects/*/batch/read
+        POST /crm/*/lists/search
+        POST /crm/*/properties/*/batch/read
+        POST /crm/*/associations/*/*/batch/read
+        POST /cms/**/batch/read`,
+    ),
+    destructive: callsAt(
+      host,
+      `
+        POST /**/batch/archive
+        POST /**/batch/purge
+        POST /**/gdpr-delete
+        POST /crm/*/objects/*/merge`,
+    ),
+  },
   bodyChecks: ['graphql'],
   docs: [
     'https://developers.hubspot.com/docs/apps/legacy-apps/private-apps/overview',

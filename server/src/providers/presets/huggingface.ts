@@ -1,4 +1,4 @@
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'huggingface.co'
@@ -34,6 +34,31 @@ export const huggingface: Preset = {
     { host, path: '/api/repos/move' },
     { host, path: '/api/scheduled-jobs', methods: writes },
   ],
+  access: {
+    reads: [
+      {
+        ...{ host: host, path: '/**/git-upload-pack', methods: ['POST'] },
+        contentType: 'application/x-git-upload-pack-request',
+      },
+      // A push of nothing, with which git asks whether it may push.
+      {
+        ...{ host: host, path: '/**/git-receive-pack', methods: ['POST'] },
+        ...{ contentType: 'application/x-git-receive-pack-request', body: '0000' },
+      },
+      ...callsAt(
+        host,
+        `
+        POST /api/*/*/paths-info/*
+        POST /api/*/*/*/paths-info/*`,
+      ),
+    ],
+    destructive: callsAt(
+      host,
+      `
+        POST /api/**/super-squash
+        POST /api/**/lfs-files/batch`,
+    ),
+  },
   bodyChecks: [],
   docs: ['https://huggingface.co/docs/hub/security-tokens', 'https://huggingface.co/docs/hub/oauth'],
 }

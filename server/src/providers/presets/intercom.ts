@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const apiHosts = ['api.intercom.io', 'api.eu.intercom.io', 'api.au.intercom.io']
@@ -31,6 +31,27 @@ export const intercom: Preset = {
     ...atEach('/export'),
     ...atEach('/download'),
   ],
+  access: {
+    reads: apiHosts.flatMap((host) =>
+      callsAt(
+        host,
+        `
+        POST /contacts/search
+        POST /conversations/search
+        POST /tickets/search
+        POST /companies/list`,
+      ),
+    ),
+    destructive: apiHosts.flatMap((host) =>
+      callsAt(
+        host,
+        `
+        POST /contacts/merge
+        POST /conversations/redact
+        POST /user_delete_requests`,
+      ),
+    ),
+  },
   bodyChecks: ['method_override'],
   docs: [
     'https://developers.intercom.com/docs/build-an-integration/learn-more/authentication/',

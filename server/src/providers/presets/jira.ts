@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = '*.atlassian.net'
@@ -51,6 +51,36 @@ export const jira: Preset = {
     { host, path: '/wiki/**/space-permissions', methods: writes },
     { host, path: '/wiki/**/role-assignments', methods: writes },
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /rest/api/*/search
+        POST /rest/api/*/search/jql
+        POST /rest/api/*/search/approximate-count
+        POST /rest/api/*/jql/autocompletedata
+        POST /rest/api/*/jql/match
+        POST /rest/api/*/jql/parse
+        POST /rest/api/*/jql/sanitize
+        POST /rest/api/*/expression/eval
+        POST /rest/api/*/expression/evaluate
+        POST /rest/api/*/expression/analyse
+        POST /rest/api/*/permissions/check
+        POST /rest/api/*/permissions/project
+        POST /rest/api/*/issue/bulkfetch
+        POST /rest/api/*/changelog/bulkfetch
+        POST /rest/api/*/comment/list
+        POST /rest/api/*/worklog/list
+        POST /wiki/api/v2/content/convert-ids-to-types`,
+    ),
+    destructive: callsAt(
+      host,
+      `
+        POST /rest/api/*/bulk/issues/delete
+        POST /rest/api/*/project/*/delete
+        POST /rest/api/*/version/*/removeAndSwap`,
+    ),
+  },
   bodyChecks: [],
   docs: [
     'https://developer.atlassian.com/cloud/jira/platform/jira-rest-api-basic-authentication',

@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const [us, eu] = ['api.mailgun.net', 'api.eu.mailgun.net']
@@ -43,6 +43,18 @@ export const mailgun: Preset = {
     ...atBoth('/*/webhooks', writes),
     ...atBoth('/*/dkim/keys', writes),
   ],
+  access: {
+    reads: [us, eu].flatMap((host) =>
+      callsAt(
+        host,
+        `
+        POST /v1/analytics/metrics
+        POST /v1/analytics/usage/metrics
+        POST /v1/analytics/logs
+        POST /v1/analytics/tags`,
+      ),
+    ),
+  },
   bodyChecks: [],
   docs: [
     'https://documentation.mailgun.com/docs/mailgun/api-reference/authentication',

@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'graph.microsoft.com'
@@ -103,6 +103,42 @@ export const microsoft: Preset = {
     // A rule can forward mail for as long as it exists.
     { host, path: '/**/messageRules*', methods: ['POST', 'PUT', 'PATCH'] },
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /*/search/query
+        POST /*/directoryObjects/getByIds
+        POST /*/groups/*/checkMemberGroups
+        POST /*/groups/*/getMemberGroups
+        POST /*/me/getMailTips
+        POST /*/users/*/getMailTips
+        POST /*/me/calendar/getSchedule
+        POST /*/users/*/calendar/getSchedule
+        POST /*/me/findMeetingTimes
+        POST /*/users/*/findMeetingTimes
+        POST /*/me/getMemberGroups
+        POST /*/users/*/getMemberGroups
+        POST /*/me/getMemberObjects
+        POST /*/users/*/getMemberObjects
+        POST /*/me/checkMemberGroups
+        POST /*/users/*/checkMemberGroups
+        POST /*/me/checkMemberObjects
+        POST /*/users/*/checkMemberObjects
+        POST /*/me/translateExchangeIds
+        POST /*/users/*/translateExchangeIds`,
+    ),
+    destructive: callsAt(
+      host,
+      `
+        POST /**/*permanentDelete
+        POST /**/delete
+        POST /**/microsoft.graph.delete
+        POST /**/wipe
+        POST /**/retire`,
+    ),
+    batches: callsAt(host, 'POST /*/$batch'),
+  },
   bodyChecks: ['batch'],
   docs: [
     'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow',

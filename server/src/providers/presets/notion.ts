@@ -1,3 +1,4 @@
+import { callsAt } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.notion.com'
@@ -46,6 +47,16 @@ export const notion: Preset = {
     // Exports of the workspace, and its users.
     { host, path: '/admin' },
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /v1/search
+        POST /v1/databases/*/query
+        POST /v1/data_sources/*/query
+        POST /v1/blocks/meeting_notes/query`,
+    ),
+  },
   bodyChecks: [],
   docs: [
     'https://developers.notion.com/reference/authentication',

@@ -1,4 +1,4 @@
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'registry.npmjs.org'
@@ -34,6 +34,15 @@ export const npmRegistry: Preset = {
     // The document lists the maintainers.
     { host, path: '/**/-rev', methods: ['PUT'] },
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /-/npm/v1/security/audits
+        POST /-/npm/v1/security/audits/quick
+        POST /-/npm/v1/security/advisories/bulk`,
+    ),
+  },
   bodyChecks: [],
   docs: [
     'https://docs.npmjs.com/creating-and-viewing-access-tokens',

@@ -1,4 +1,4 @@
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.openai.com'
@@ -35,6 +35,14 @@ export const openai: Preset = {
     // Shares a fine-tuned model with other projects.
     { host, path: '/v1/fine_tuning/checkpoints/*/permissions', methods: writes },
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /v1/vector_stores/*/search
+        POST /v1/responses/input_tokens`,
+    ),
+  },
   bodyChecks: [],
   docs: [
     'https://developers.openai.com/api/docs/guides/admin-apis',

@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.pagerduty.com'
@@ -41,6 +41,14 @@ export const pagerduty: Preset = {
     { host, path: '/teams/*/users', methods: writes },
     { host, path: '/oauth_delegations', methods: writes },
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /analytics/metrics/**
+        POST /analytics/raw/**`,
+    ),
+  },
   bodyChecks: ['method_override'],
   docs: [
     'https://support.pagerduty.com/main/docs/api-access-keys',

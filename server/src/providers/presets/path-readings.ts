@@ -11,6 +11,11 @@ export interface PathReading {
 
 const ordinary = /^(?:\/[\w~$:@,=!'()*+-][\w~$:@,=!'()*+.-]*)*\/?$/
 
+/** Whether all servers interpret the path alike. `{credential}` is a placeholder of ours. */
+export function readsOneWay(path: string): boolean {
+  return ordinary.test(path.replace('/%7Bcredential%7D/', '/credential/'))
+}
+
 export function readingsOf(path: string): PathReading[] {
   if (!ordinary.test(path)) return oddReadings(path)
   const segments = path.toLowerCase().slice(1).split('/')

@@ -1,4 +1,4 @@
-import { bearer } from './preset.ts'
+import { bearer, callsAt } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.perplexity.ai'
@@ -20,6 +20,9 @@ export const perplexity: Preset = {
     { host, path: '/generate_auth_token' },
     { host, path: '/revoke_auth_token' },
   ],
+  access: {
+    reads: callsAt(host, 'POST /search'),
+  },
   bodyChecks: [],
   docs: [
     'https://docs.perplexity.ai/guides/api-key-management',

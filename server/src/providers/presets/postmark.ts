@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.postmarkapp.com'
@@ -30,6 +30,10 @@ export const postmark: Preset = {
     { host, path: '/servers' },
     { host, path: '/webhooks', methods: writes },
   ],
+  access: {
+    reads: callsAt(host, 'POST /templates/validate'),
+    destructive: callsAt(host, 'POST /message-streams/*/suppressions/delete'),
+  },
   bodyChecks: [],
   docs: [
     'https://postmarkapp.com/developer/api/overview',

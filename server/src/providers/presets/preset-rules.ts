@@ -4,6 +4,8 @@
  */
 import { memoizeByText } from '../../platform/cache/memoize.ts'
 import { matchesHost } from '../api-hosts.ts'
+import { accessRulesOf, mergeAccessRules } from './access-rules.ts'
+import type { AccessRules } from './access-rules.ts'
 import { compilePath } from './api-path.ts'
 import type { ApiPath, PathRule } from './api-path.ts'
 import { findPreset, presets } from './catalogue.ts'
@@ -23,6 +25,9 @@ export interface PresetRules {
   recordPaths: readonly string[]
   /** All of them if no preset knows the host. */
   bodyChecks: ReadonlySet<BodyCheck>
+  access: AccessRules
+  /** Whether a preset knows the host. */
+  isKnown: boolean
 }
 
 /** `host` is without a port: the rules apply on all ports. `presetId` is the provider's preset. */
@@ -44,6 +49,8 @@ const rulesOf = memoizeByText((text): PresetRules => {
     credentialFields: all.flatMap(({ credentialFields }) => credentialFields),
     recordPaths: all.flatMap(({ recordPaths }) => recordPaths),
     bodyChecks: new Set(named.length > 0 ? named.flatMap(({ bodyChecks }) => bodyChecks) : allBodyChecks),
+    access: mergeAccessRules(all.map(({ access }) => access)),
+    isKnown: named.length > 0,
   }
 })
 
@@ -52,31 +59,36 @@ function isHostOf({ apiHosts }: Preset, host: string): boolean {
 }
 
 function rulesAtItsHosts(preset: Preset, host: string): RulesOfPreset {
-  return rulesWith(preset, (paths) => paths.filter((entry) => matchesHost(entry.host, host)).map(compilePath))
+  return rulesWith(preset, { isHere: isHostOf(preset, host), isElsewhere: false }, (paths) =>
+    paths.filter((entry) => matchesHost(entry.host, host)),
+  )
 }
 
 /** For a self-hosted server: the same paths on any host. */
 function rulesElsewhere(preset: Preset): RulesOfPreset {
   const { pathElsewhere } = preset
   const places = pathElsewhere === undefined ? [''] : ['', pathElsewhere]
-  return rulesWith(preset, (paths) =>
-    paths.flatMap((entry) => places.map((place) => compilePath({ ...entry, path: `${place}${entry.path}` }))),
+  return rulesWith(preset, { isHere: true, isElsewhere: true }, (paths) =>
+    paths.flatMap((entry) => places.map((place) => ({ ...entry, path: `${place}${entry.path}` }))),
   )
 }
 
-type RulesOfPreset = Omit<PresetRules, 'bodyChecks'>
+type RulesOfPreset = Omit<PresetRules, 'bodyChecks' | 'isKnown'>
+type Select = <Path extends ApiPath>(paths: readonly Path[]) => readonly Path[]
 
-function rulesWith(preset: Preset, compile: (paths: readonly ApiPath[]) => PathRule[]): RulesOfPreset {
+function rulesWith(preset: Preset, place: { isHere: boolean; isElsewhere: boolean }, select: Select): RulesOfPreset {
   const { batchPaths = [], queryPaths = [], credentialFields = [], recordPath } = preset
+  const compile = (paths: readonly ApiPath[]) => select(paths).map(compilePath)
   const batches = compile(batchPaths)
-  const isHere = batches.length > 0
+  const hasBatches = batches.length > 0
   return {
     credentials: compile(credentialPathsOf(preset)),
     batches,
     graphql: compile(batchPaths.filter(({ path }) => path.endsWith('/graphql'))),
     queries: compile(queryPaths),
-    credentialFields: isHere ? credentialFields : [],
-    recordPaths: isHere && recordPath !== undefined ? [recordPath] : [],
+    credentialFields: hasBatches ? credentialFields : [],
+    recordPaths: hasBatches && recordPath !== undefined ? [recordPath] : [],
+    access: accessRulesOf(preset, place, select),
   }
 }
 

@@ -17,6 +17,56 @@ const ApiPath = Strict({
 })
 const ApiPaths = Type.Array(ApiPath, { minItems: 1 })
 
+/** One that makes a call milder: for exactly this path, and only if all servers would interpret it alike. */
+const MilderRule = Strict({
+  ...ApiPath.properties,
+  /** By default GET, HEAD and POST. */
+  methods: ApiPath.properties.methods,
+  contentType: Type.Optional(Type.String({ pattern: '^[a-z]+/[a-z0-9.+-]+$' })),
+  /** The whole body. */
+  body: Type.Optional(Type.String({ pattern: '^[!-~]{1,20}$' })),
+})
+
+/** One that makes a call worse: if any server could interpret path and method so. */
+const WorseRule = Strict({
+  ...ApiPath.properties,
+  /** Only with this parameter, or if the body can't be read. */
+  parameter: Type.Optional(
+    Strict({
+      in: Type.Enum(['query', 'body']),
+      name: Type.String({ pattern: '^\\w+$' }),
+      /** In lower case. By default any. */
+      values: Type.Optional(Type.Array(Type.String({ pattern: '^[!-@\\[-~]+$' }), { minItems: 1 })),
+    }),
+  ),
+})
+
+/** `describe*`. `*` stands for any text. */
+const OperationNames = Type.Array(Type.String({ pattern: '^[A-Za-z*]+$' }), { minItems: 1, uniqueItems: true })
+
+/**
+ * What calls do where their method doesn't tell: by default GET, HEAD and OPTIONS read, DELETE destroys, and all others
+ * write. Destroying is what the API can't undo, or what deletes something, even if the deleted is kept for some time.
+ */
+const Access = Strict({
+  /** Set where calls are named in the path, and GET may do anything: all calls write but those that are listed. */
+  getIsRead: Type.Optional(Type.Literal(false)),
+  reads: Type.Optional(Type.Array(MilderRule, { minItems: 1 })),
+  writes: Type.Optional(Type.Array(WorseRule, { minItems: 1 })),
+  destructive: Type.Optional(Type.Array(WorseRule, { minItems: 1 })),
+  /** Those of `batchPaths` that do nothing but the calls in the body. */
+  batches: Type.Optional(Type.Array(MilderRule, { minItems: 1 })),
+  /** Of AWS, in lower case, and mutations of GraphQL, apart from those that are named delete, remove or destroy. */
+  operations: Type.Optional(
+    Strict({
+      reads: Type.Optional(OperationNames),
+      /** Of those that would read by their name. */
+      writes: Type.Optional(OperationNames),
+      destructive: Type.Optional(OperationNames),
+    }),
+  ),
+})
+
 /** How it deviates from RFC 6749. */
 const Dialect = Strict({
   scopeSeparator: Type.Optional(Type.Literal(',')),
@@ -128,6 +178,7 @@ export const PresetSchema = Strict({
   credentialFields: Type.Optional(Type.Array(Type.String({ pattern: '^=?\\w+$' }), { minItems: 1, uniqueItems: true })),
   /** Where records of a type are created: a type that a body names is judged as the path below this one. */
   recordPath: Type.Optional(Type.String({ pattern: '^(?:/[\\w.-]+)+$' })),
+  access: Type.Optional(Access),
   /** A prefix of the paths on a self-hosted server, which may have them with or without it. */
   pathElsewhere: Type.Optional(Type.String({ pattern: '^(?:/[\\w.-]+)+$' })),
   bodyChecks: Type.Array(BodyCheck, { uniqueItems: true }),
@@ -137,10 +188,20 @@ export const PresetSchema = Strict({
 
 type DeepReadonly<T> = T extends object ? { readonly [Member in keyof T]: DeepReadonly<T[Member]> } : T
 
+export type AccessData = DeepReadonly<Static<typeof Access>>
 export type Preset = DeepReadonly<Static<typeof PresetSchema>>
 export type PresetOAuth = DeepReadonly<Static<typeof PresetOAuth>>
 export type BodyCheck = Static<typeof BodyCheck>
 export type AccountSource = DeepReadonly<Static<typeof AccountSource>>
+
+/** From lines of `POST /v1/search`, or of a path for all methods. */
+export function callsAt(host: string, text: string): { host: string; path: string; methods?: string[] }[] {
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter(Boolean).map((line) => {
+    const [first = '', path] = line.split(' ')
+    return path === undefined ? { host, path: first } : { host, path, methods: first.split(',') }
+  })
+}
 
 /** For paths where only reading is allowed. */
 export const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const

@@ -1,4 +1,4 @@
-import { bearer } from './preset.ts'
+import { bearer, callsAt } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.replicate.com'
@@ -17,6 +17,9 @@ export const replicate: Preset = {
   ],
   apiHosts: [host],
   credentialPaths: [{ host, path: '/v1/webhooks/default/secret' }],
+  access: {
+    reads: callsAt(host, 'QUERY /v1/models'),
+  },
   bodyChecks: [],
   docs: ['https://replicate.com/docs/topics/security/api-tokens', 'https://replicate.com/docs/webhooks'],
 }

@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = '*.my.salesforce.com'
@@ -106,6 +106,26 @@ export const salesforce: Preset = {
     'TwoFactorTempCode',
   ],
   recordPath: '/services/data/v1/sobjects',
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /services/data/*/parameterizedSearch
+        POST /services/data/*/analytics/reports/query
+        POST /services/data/*/analytics/reports/*`,
+    ),
+    destructive: ['/services/data/*/jobs/ingest', '/services/async/*/job'].map((path) => ({
+      ...{ host, path, methods: ['POST'], isExact: true },
+      parameter: { in: 'body' as const, name: 'operation', values: ['delete', 'harddelete'] },
+    })),
+    batches: callsAt(
+      host,
+      `
+        POST /services/data/*/composite
+        POST /services/data/*/composite/batch
+        POST /services/data/*/composite/graph`,
+    ),
+  },
   bodyChecks: ['batch', 'graphql'],
   docs: [
     'https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_web_server_flow.htm',

@@ -1,4 +1,4 @@
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { ApiPath } from './api-path.ts'
 import type { Preset } from './preset.ts'
 
@@ -47,6 +47,18 @@ export const sendgrid: Preset = {
     ...atBoth('/v3/partner_settings', writes),
     ...atBoth('/v3/marketing/contacts/exports'),
   ],
+  access: {
+    reads: apiHosts.flatMap((host) =>
+      callsAt(
+        host,
+        `
+        POST /v3/marketing/contacts/search
+        POST /v3/marketing/contacts/search/emails
+        POST /v3/marketing/contacts/batch
+        POST /v3/asm/groups/*/suppressions/search`,
+      ),
+    ),
+  },
   bodyChecks: [],
   docs: [
     'https://www.twilio.com/docs/sendgrid/api-reference/how-to-use-the-sendgrid-v3-api/authentication',

@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = '*.myshopify.com'
@@ -63,6 +63,10 @@ export const shopify: Preset = {
     { host, path: '/admin/**/customers/*/send_invite' },
   ],
   credentialFields,
+  access: {
+    reads: callsAt(host, 'POST /admin/api/*/orders/*/refunds/calculate.json'),
+    operations: { destructive: ['*DataErasure'] },
+  },
   bodyChecks: ['graphql'],
   docs: [
     'https://shopify.dev/docs/apps/build/authentication-authorization/client-credentials-grant',

@@ -2,6 +2,30 @@ import type { Preset } from './preset.ts'
 
 const host = 'slack.com'
 
+/** All that change nothing, by GET or POST. */
+const reads = `
+  agents.conversations.getCanvas agents.conversations.listViews api.test apps.event.authorizations.list
+  auth.teams.list auth.test blocks.validate bookmarks.list bots.info calls.info canvases.sections.lookup
+  chat.getPermalink chat.scheduledMessages.list conversations.history conversations.info conversations.list
+  conversations.listConnectInvites conversations.members conversations.replies
+  conversations.requestSharedInvite.list dnd.info dnd.teamInfo emoji.list files.info files.list files.remote.info
+  files.remote.list pins.list reactions.get reactions.list reminders.info reminders.list search.all search.files
+  search.messages slackLists.download.get slackLists.items.info slackLists.items.list stars.list team.accessLogs
+  team.billableInfo team.billing.info team.externalTeams.list team.info team.integrationLogs team.preferences.list
+  team.profile.get usergroups.list usergroups.users.list users.conversations users.discoverableContacts.lookup
+  users.getPresence users.identity users.info users.list users.lookupByEmail users.profile.get
+  workflows.featured.list
+  admin.analytics.getFile admin.apps.activities.list admin.apps.approved.list admin.apps.config.lookup
+  admin.apps.requests.list admin.apps.restricted.list admin.auth.policy.getEntities admin.barriers.list
+  admin.conversations.ekm.listOriginalConnectedChannelInfo admin.conversations.getConversationPrefs
+  admin.conversations.getCustomRetention admin.conversations.getTeams admin.conversations.lookup
+  admin.conversations.restrictAccess.listGroups admin.conversations.search admin.emoji.list admin.functions.list
+  admin.functions.permissions.lookup admin.inviteRequests.approved.list admin.inviteRequests.denied.list
+  admin.inviteRequests.list admin.roles.listAssignments admin.teams.admins.list admin.teams.list
+  admin.teams.owners.list admin.teams.settings.info admin.usergroups.listChannels admin.users.getExpiration
+  admin.users.list admin.users.session.getSettings admin.users.session.list admin.workflows.permissions.lookup
+  admin.workflows.search`
+
 export const slack: Preset = {
   id: 'slack',
   name: 'Slack',
@@ -77,6 +101,21 @@ export const slack: Preset = {
     { host, path: '/oauth' },
     { host, path: '/openid' },
   ],
+  access: {
+    getIsRead: false,
+    reads: [
+      ...reads
+        .trim()
+        .split(/\s+/)
+        .map((method) => ({ host, path: `/api/${method}` })),
+      { host: 'files.slack.com', path: '/**', methods: ['GET', 'HEAD'] },
+    ],
+    destructive: [
+      { host, path: '/api/*delete*' },
+      { host, path: '/api/admin.*.remove*' },
+      { host, path: '/api/files.remote.remove' },
+    ],
+  },
   bodyChecks: [],
   docs: [
     'https://docs.slack.dev/authentication/tokens',

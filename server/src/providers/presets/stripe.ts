@@ -1,4 +1,4 @@
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.stripe.com'
@@ -39,6 +39,15 @@ export const stripe: Preset = {
     // A card's number and security code are shown on request.
     { host, path: '/v1/issuing/cards' },
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /v1/invoices/create_preview
+        POST /v1/invoices/upcoming`,
+    ),
+    destructive: callsAt(host, 'POST /v1/privacy/redaction_jobs'),
+  },
   bodyChecks: [],
   docs: [
     'https://docs.stripe.com/keys/restricted-api-keys',

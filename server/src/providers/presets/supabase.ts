@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = '*.supabase.co'
@@ -43,6 +43,17 @@ export const supabase: Preset = {
     { host, path: '/realtime/v1/api/tenants' },
     { host, path: '/analytics', methods: writes },
   ],
+  access: {
+    reads: callsAt(
+      host,
+      `
+        POST /storage/v1/object/list/*
+        POST /storage/v1/object/list-v2/*`,
+    ),
+    // A function does what its code says.
+    writes: callsAt(host, 'GET,HEAD,OPTIONS /functions'),
+    destructive: callsAt(host, 'POST /storage/v1/bucket/*/empty'),
+  },
   bodyChecks: [],
   docs: [
     'https://supabase.com/docs/guides/getting-started/api-keys',

@@ -1,4 +1,4 @@
-import { bearer } from './preset.ts'
+import { bearer, callsAt } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 export const tavily: Preset = {
@@ -16,6 +16,15 @@ export const tavily: Preset = {
   apiHosts: ['api.tavily.com'],
   // Keys are made at another host.
   credentialPaths: 'none',
+  access: {
+    reads: callsAt(
+      'api.tavily.com',
+      `
+        POST /search
+        POST /extract
+        POST /map`,
+    ),
+  },
   bodyChecks: [],
   docs: [
     'https://docs.tavily.com/documentation/api-reference/endpoint/usage.md',

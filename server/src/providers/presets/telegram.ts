@@ -1,3 +1,4 @@
+import { callsAt } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.telegram.org'
@@ -27,6 +28,22 @@ export const telegram: Preset = {
     { host, path: '/*/getManagedBotToken' },
     { host, path: '/*/replaceManagedBotToken' },
   ],
+  access: {
+    getIsRead: false,
+    reads: callsAt(
+      host,
+      `
+        /*/get*
+        /*/test/get*
+        GET,HEAD /file/**`,
+    ),
+    // With an offset, updates before it are dropped.
+    writes: (['query', 'body'] as const).map((where) => ({
+      ...{ host, path: '/**/getUpdates' },
+      parameter: { in: where, name: 'offset' },
+    })),
+    destructive: callsAt(host, '/**/delete*'),
+  },
   bodyChecks: [],
   docs: ['https://core.telegram.org/bots/features', 'https://core.telegram.org/bots/api'],
 }

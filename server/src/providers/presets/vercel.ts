@@ -61,10 +61,17 @@ export const vercel: Preset = {
     { host, path: '/*/registrar/domains/*/auth-code' },
     { host, path: '/*/vcr/repository/*/permissions', methods: writes },
   ],
+  access: {
+    destructive: ['/*/edge-config/*/items', '/*/global-config/*/items'].map((path) => ({
+      ...{ host, path, methods: ['PATCH'] },
+      parameter: { in: 'body' as const, name: 'operation', values: ['delete'] },
+    })),
+  },
   bodyChecks: [],
   docs: [
     'https://vercel.com/docs/accounts/access-tokens',
     'https://vercel.com/docs/rest-api/getting-started',
     'https://vercel.com/docs/rest-api/authentication',
+    'https://vercel.com/docs/rest-api/edge-config/update-edge-config-items-in-batch',
   ],
 }

@@ -1,4 +1,4 @@
-import { writes } from './preset.ts'
+import { callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = '*.zendesk.com'
@@ -47,6 +47,24 @@ export const zendesk: Preset = {
     { host, path: '/api/*/any_channel', methods: writes },
     { host, path: '/sc' },
   ],
+  access: {
+    reads: ['', '.json'].flatMap((format) =>
+      callsAt(
+        host,
+        `
+        POST /api/v2/views/preview${format}
+        POST /api/v2/views/preview/count${format}
+        POST /api/v2/custom_objects/*/records/search${format}`,
+      ),
+    ),
+    destructive: [
+      { host, path: '/api/v2/**/redact', methods: ['PUT'] },
+      {
+        ...{ host, path: '/api/v2/custom_objects/*/jobs', methods: ['POST'] },
+        parameter: { in: 'body', name: 'action', values: ['delete', 'delete_by_external_id'] },
+      },
+    ],
+  },
   bodyChecks: ['method_override'],
   docs: [
     'https://support.zendesk.com/hc/en-us/articles/4408889192858-Generating-a-new-API-token-',
