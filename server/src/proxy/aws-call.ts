@@ -42,20 +42,49 @@ function judgedAs(
   const { url } = call.destination
   const body = isRpcService(service) ? bodyOf(call) : { isOpaque: false, text: '', isJson: false }
   const query = pairsIn(url.search.slice(1))
-  const targets = targetsIn(call.headers)
-  const operations = [
-    ...operationsOf(query),
-    ...targets,
-    ...readings.flatMap(operationInPath),
-    // With a target, the JSON has parameters alone.
-    ...(!body.isJson ? operationsOf(pairsIn(body.text)) : targets.length > 0 ? [] : operationInJson(body.text)),
-  ]
+  const operations = operationsIn(call, query, body, readings)
   const isRefused = isAwsCredentialCall(service, {
     ...{ operations, hostname: url.hostname, readings, methods, isOpaque: body.isOpaque },
     queryNames: query.map(([name]) => name),
     setsPolicy: () => namesPolicy(`${url.search}\n${body.text}`),
   })
   return { isRefused, isOpaque: body.isOpaque }
+}
+
+function operationsIn(
+  { headers }: JudgedCall,
+  query: readonly Pair[],
+  body: ReturnType<typeof bodyOf>,
+  readings: readonly PathReading[],
+): string[] {
+  const targets = targetsIn(headers)
+  return [
+    ...operationsOf(query),
+    ...targets,
+    ...readings.flatMap(operationInPath),
+    // With a target, the JSON has parameters alone.
+    ...(!body.isJson ? operationsOf(pairsIn(body.text)) : targets.length > 0 ? [] : operationInJson(body.text)),
+  ]
+}
+
+/**
+ * The operations that a call could be taken for, in lower case. Undefined: no service of this host names them. `isSure`: all
+ * of them do.
+ */
+export function namedOperations(
+  entries: readonly SigningEntry[],
+  call: JudgedCall,
+  readings: readonly PathReading[],
+): { operations: string[]; isSure: boolean } | undefined {
+  const services = servicesAt(entries, call)
+  if (!services.some(isRpcService)) return undefined
+  const query = pairsIn(call.destination.url.search.slice(1))
+  return { operations: operationsIn(call, query, bodyOf(call), readings), isSure: services.every(isRpcService) }
+}
+
+function servicesAt(entries: readonly SigningEntry[], { destination }: CallHead): string[] {
+  const { host, hostname } = destination.url
+  return [serviceIn(hostname), ...scopesAt(entries, host).map(({ service }) => service)].filter((name) => name !== '')
 }
 
 /** S3 alone takes signatures that leave out the body. */
@@ -136,10 +165,9 @@ function operationInJson(text: string): string[] {
 }
 
 /** Whether the body can say what the call does, so that it has to be read. With a target, only a policy in it matters. */
-export function hasOperationInBody(entries: readonly SigningEntry[], { destination, headers }: CallHead): boolean {
-  const { host, hostname } = destination.url
-  const services = [serviceIn(hostname), ...scopesAt(entries, host).map(({ service }) => service)]
-  if (!services.some(isRpcService)) return false
+export function hasOperationInBody(entries: readonly SigningEntry[], head: CallHead): boolean {
+  const { headers } = head
+  if (!servicesAt(entries, head).some(isRpcService)) return false
   const targets = targetsIn(headers)
   return targets.length === 0 || !jsonType.test(typeIn(headers)) || targets.some(canSetPolicy)
 }

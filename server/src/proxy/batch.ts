@@ -40,25 +40,59 @@ export function reachesCredentials(rules: PresetRules, call: JudgedCall, own: re
   const hasRecords = rules.recordPaths.length > 0
   if (hasRecords && valueNamesCredentialType(rules, value, own)) return true
   if (calls.length === 0 && !hasRecords) throw new UnreadableBody('it has no list of calls')
+  assertBounded(calls)
+  const folders = foldersAbove(path)
+  return calls.some((inner) => isCredentialCall(rules, inner, folders))
+}
+
+function assertBounded(calls: readonly InnerCall[]): void {
   const slashes = calls.reduce(
     (sum, { urls }) => sum + (urls.join().match(/[/\\]|%(?:25)*(?:2f|5c)/gi)?.length ?? 0),
     0,
   )
   if (calls.length > maxCalls || slashes > maxSegments)
     throw new UnreadableBody('it has too many calls, or too long paths')
-  const folders = foldersAbove(path)
-  return calls.some((inner) => isCredentialCall(rules, inner, folders))
+}
+
+/** One of the calls in a batch, at each path that it could be for. */
+export interface BatchedCall {
+  /** In upper case. Undefined: any. */
+  methods: string[] | undefined
+  path: string
+  query: string
+  readings: PathReading[]
+  bodies: readonly unknown[]
+}
+
+/** Throws `UnreadableBody` if it can't be told which they are. */
+export function callsInBatch(call: JudgedCall): BatchedCall[] {
+  const { calls } = readBatch(call)
+  assertBounded(calls)
+  const folders = foldersAbove(call.destination.path)
+  return calls.flatMap((inner) =>
+    inner.urls.map((url) => {
+      const { path, query, methods, readings } = targetOf(inner, url)
+      const below = folders.flatMap((folder) => readings.map((reading) => readingBelow(folder, reading)))
+      return { methods, path, query, readings: below, bodies: inner.bodies }
+    }),
+  )
+}
+
+function targetOf(
+  { methods, headers }: InnerCall,
+  url: string,
+): Pick<BatchedCall, 'methods' | 'path' | 'query' | 'readings'> {
+  const [path = '', ...search] = url.split('?')
+  const query = search.join('?')
+  const overrides = [...overridesIn(headers), ...inPairs(query, 'body')]
+  return { path, query, methods: methods && [...methods, ...overrides], readings: pathsOf(path).flatMap(readingsOf) }
 }
 
 function isCredentialCall(rules: PresetRules, inner: InnerCall, folders: readonly PathReading[]): boolean {
   const own = inner.headers.find(([name]) => /^(?:proxy-)?authorization$|^cookie$/.test(name))
   if (own) throw ownCredential('body', own[0])
   return inner.urls.some((url) => {
-    const [path = '', ...search] = url.split('?')
-    const query = search.join('?')
-    const overrides = [...overridesIn(inner.headers), ...inPairs(query, 'body')]
-    const methods = inner.methods && [...inner.methods, ...overrides]
-    const readings = pathsOf(path).flatMap(readingsOf)
+    const { query, methods, readings } = targetOf(inner, url)
     const below = folders.flatMap((folder) => readings.map((reading) => readingBelow(folder, reading)))
     if (rules.credentials.some((rule) => matchesRule(rule, below, methods))) return true
     assertIdsAlone(rules, url)

@@ -16,7 +16,8 @@ import { mediaTypeOf } from './media-type.ts'
 import type { BodyKind } from './media-type.ts'
 import type { JudgedCall, ProviderRules } from './policy.ts'
 
-export type CallHead = Omit<JudgedCall, 'body'>
+/** `bodyLength`: if it is known before the body has arrived. */
+export type CallHead = Omit<JudgedCall, 'body'> & { bodyLength?: number | undefined }
 
 export interface BodyChecks {
   /** How it is read to find method overrides and credentials of the caller's own. Undefined: not at all. */

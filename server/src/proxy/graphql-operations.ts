@@ -3,14 +3,15 @@
  * Aliases, comments and the text of strings don't count.
  */
 import { parse, visit } from 'graphql/language'
+import type { DocumentNode } from 'graphql/language'
 import { looksLikeJson, membersIn, parseJson, readParts, readText, UnreadableBody } from './body-content.ts'
 import type { GivenBody } from './body-content.ts'
 import { mediaTypeOf } from './media-type.ts'
 import { pairsIn } from './parameters.ts'
 import type { JudgedCall } from './policy.ts'
 
-type Member = readonly [name: string, value: unknown]
-type Request = readonly Member[]
+export type Member = readonly [name: string, value: unknown]
+export type GraphqlRequest = readonly Member[]
 
 /** In lower case. Throws `UnreadableBody` if the upstream could find others than these. */
 export function namesInGraphql({ destination, headers, body }: JudgedCall): ReadonlySet<string> {
@@ -24,11 +25,11 @@ export function namesInGraphqlValue(value: unknown): ReadonlySet<string> {
   return namesIn(jsonRequests(value), [])
 }
 
-const maxDocumentsLength = 256 * 1024
-const maxTokens = 20_000
+export const maxDocumentsLength = 256 * 1024
+export const maxTokens = 20_000
 
 /** `others` need not have a document. */
-function namesIn(requests: readonly Request[], others: readonly Request[]): ReadonlySet<string> {
+function namesIn(requests: readonly GraphqlRequest[], others: readonly GraphqlRequest[]): ReadonlySet<string> {
   const names = new Set<string>()
   const documents = [
     ...requests.flatMap((request) => {
@@ -47,14 +48,17 @@ function namesIn(requests: readonly Request[], others: readonly Request[]): Read
 
 /** Returns the number of its tokens. */
 function readDocument(text: string, tokensLeft: number, names: Set<string>): number {
+  const document = parseDocument(text, tokensLeft)
+  const add = ({ name }: { name: { value: string } }) => {
+    names.add(name.value.toLowerCase())
+  }
+  visit(document, { Field: add, NamedType: add, Argument: add, ObjectField: add })
+  return document.tokenCount ?? maxTokens
+}
+
+export function parseDocument(text: string, tokensLeft: number): DocumentNode {
   try {
-    const limits = { maxLexicalTokens: tokensLeft, maxComments: maxTokens }
-    const document = parse(text, { noLocation: true, ...limits })
-    const add = ({ name }: { name: { value: string } }) => {
-      names.add(name.value.toLowerCase())
-    }
-    visit(document, { Field: add, NamedType: add, Argument: add, ObjectField: add })
-    return document.tokenCount ?? maxTokens
+    return parse(text, { noLocation: true, maxLexicalTokens: tokensLeft, maxComments: maxTokens })
   } catch {
     throw new UnreadableBody(
       `a GraphQL document has a syntax error, is nested too deeply, or has over ${maxTokens} tokens`,
@@ -62,7 +66,7 @@ function readDocument(text: string, tokensLeft: number, names: Set<string>): num
   }
 }
 
-function requestsIn(body: GivenBody): { requests: Request[]; others: Request[] } {
+function requestsIn(body: GivenBody): { requests: GraphqlRequest[]; others: GraphqlRequest[] } {
   const text = readText(body)
   const { kind, type } = mediaTypeOf(body.headers)
   if (kind === 'multipart') return { requests: requestsInParts(text, body), others: [] }
@@ -77,7 +81,7 @@ function requestsIn(body: GivenBody): { requests: Request[]; others: Request[] }
 }
 
 /** https://github.com/jaydenseric/graphql-multipart-request-spec, or the members as parts. */
-function requestsInParts(text: string, { headers }: GivenBody): Request[] {
+function requestsInParts(text: string, { headers }: GivenBody): GraphqlRequest[] {
   const members = readParts(text, headers).map(({ name = '', content }): Member => [name, content])
   const operations = members.filter(([name]) => keyOf(name) === 'operations')
   const ofParts = operations.length === 0 || members.some(([name]) => keyOf(name) === 'query') ? [members] : []
@@ -85,7 +89,7 @@ function requestsInParts(text: string, { headers }: GivenBody): Request[] {
 }
 
 /** One, or several as an array. */
-function jsonRequests(value: unknown): Request[] {
+export function jsonRequests(value: unknown): GraphqlRequest[] {
   return (Array.isArray(value) ? (value as unknown[]) : [value]).map((one) => {
     if (typeof one === 'object' && one !== null && !Array.isArray(one)) return Object.entries(one)
     throw new UnreadableBody('it is not an object with a GraphQL document')
@@ -111,7 +115,7 @@ function keyOf(name: string): string {
 }
 
 /** Decodes what belongs to a request. */
-function formRequest(text: string, field: string): Request {
+function formRequest(text: string, field: string): GraphqlRequest {
   const request: Member[] = []
   for (const [name, value] of pairsIn(text)) {
     const key = keyOf(decoded(name) ?? '')
@@ -126,7 +130,7 @@ function formRequest(text: string, field: string): Request {
   return request
 }
 
-function decoded(text: string): string | undefined {
+export function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
@@ -135,7 +139,7 @@ function decoded(text: string): string | undefined {
 }
 
 /** Returns its documents, and adds the names in its variables. */
-function readRequest(request: Request, names: Set<string>): string[] {
+export function readRequest(request: GraphqlRequest, names: Set<string>): string[] {
   const documents: string[] = []
   for (const [name, value] of request) {
     const key = keyOf(name)
