@@ -67,7 +67,7 @@ export async function judge(
   if (given && route.maxBodyBytes !== undefined && given.length > route.maxBodyBytes) {
     throw new ServiceError('body_too_large', { field: 'body' })
   }
-  const head = { destination, method, headers, aws: input.aws }
+  const head = { destination, method, headers, aws: input.aws, bodyLength: input.upload?.length }
   const { body, upload } = input.upload ? await readUpload(input.upload, head, standing.grant, route) : { body: given }
   const verdict = verdictOn(grant, route.rules, { ...head, body }, { isClassified: isClassified || hasTerms(grant) })
   if (verdict) assertNotDenied((known.verdict = verdict), grant)
