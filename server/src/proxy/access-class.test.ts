@@ -6,6 +6,8 @@ import type { AccessClass } from '@sallyport/protocol/grant-terms'
 import fc from 'fast-check'
 import { accessOf, isReadForAccess } from '../../testkit/access-calls.ts'
 import type { AccessCall } from '../../testkit/access-calls.ts'
+import { judgeCall } from '../../testkit/policies.ts'
+import type { Grant } from '../grants/grant.ts'
 
 const linear = 'https://api.linear.app/graphql'
 const unknown = 'https://api.example.com/v1/graphql'
@@ -354,4 +356,20 @@ test('a body is read only where the class depends on it', () => {
   assert.ok(isReadForAccess(push, { ...pack, bodyLength: 4 }))
   assert.ok(!isReadForAccess(push, { ...pack, bodyLength: 5 }))
   assert.ok(!isReadForAccess(push, pack))
+})
+
+test('a grant that only reads covers GraphQL queries, and no mutation', () => {
+  const judge = (query: string, terms: Partial<Grant>) => () => {
+    judgeCall(linear, {
+      terms,
+      headers: [['content-type', 'application/json']],
+      body: JSON.stringify({ query }),
+    })
+  }
+  const isRefused = { code: 'access_not_allowed' }
+  assert.doesNotThrow(judge(read, { maxAccess: 'read' }))
+  assert.throws(judge(write, { maxAccess: 'read' }), isRefused)
+  assert.doesNotThrow(judge(write, { maxAccess: 'write' }))
+  assert.throws(judge(destroy, { maxAccess: 'write' }), isRefused)
+  assert.throws(judge(read, { allowedMethods: ['GET', 'POST'] }), { code: 'path_not_allowed' })
 })
