@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible } from './accessible.ts'
-import { arrive, ask, asking, asPerson, open } from './asking.ts'
+import { adjust, arrive, ask, asking, asPerson, open } from './asking.ts'
 import { base, databaseFile, inBrowser, notSignedIn, post, press, sees, shows } from './in-browser.ts'
 
 /** In both schemes, and no wider than the narrowest phone. */
@@ -256,6 +256,8 @@ inBrowser('every state is accessible: keyboard, screen reader, dark mode, phone'
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('ArrowDown')
   assert.ok(await page.getByRole('radio', { name: 'Until I revoke it' }).isChecked())
+  await adjust(page)
+  await press(page, 'Add an exception')
   await page.getByRole('radio', { name: 'Selected methods' }).check()
   await page.getByRole('radio', { name: 'Only these' }).check()
   await page.getByLabel('Paths, one per line').fill('/v1')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { newDeviceKey } from '../server/testkit/device.ts'
 import { oauthPaths } from '../server/testkit/oauth-server.ts'
-import { arrive, ask, asking, asPerson, granted, oauth, open } from './asking.ts'
+import { adjust, arrive, ask, asking, asPerson, granted, oauth, open } from './asking.ts'
 import { base, hears, inBrowser, issueLink, notSignedIn, post, press, sees, signIn } from './in-browser.ts'
 import { eventually } from './running-service.ts'
 
@@ -76,8 +76,11 @@ inBrowser('exactly what was chosen is granted', [], async (visit) => {
     (await summary.textContent()) ?? '',
     /^Mail helper may read, change and delete \(GET, POST, and DELETE\) on api\.acme\.example and \*\.acme\.example, under /,
   )
+  assert.match((await summary.textContent()) ?? '', /, for 1 day, up to 100 calls\. It asks you before each change\.$/)
+  await adjust(page)
   await page.getByRole('checkbox', { name: '*.acme.example' }).uncheck()
-  await page.getByRole('radio', { name: 'Only read' }).check()
+  await page.getByRole('radio', { name: 'Read only' }).check()
+  await page.getByRole('radio', { name: 'Everything asks me' }).check()
   await page.getByRole('radio', { name: '1 hour' }).check()
   const calls = page.getByLabel('Call limit')
   await calls.fill('101')
@@ -85,18 +88,21 @@ inBrowser('exactly what was chosen is granted', [], async (visit) => {
   await hears(page, 'The call limit must be a whole number from 1 to 100.')
   await calls.fill('5')
   const chosen =
-    'Mail helper may only read (GET) on api.acme.example, under /v1/mail, using the account hopper@example.com'
-  assert.equal(await summary.textContent(), `${chosen}, for 1 hour, up to 5 calls.`)
+    'Mail helper may only read (GET, POST, and DELETE) on api.acme.example, under /v1/mail, using the account hopper@example.com'
+  assert.equal(await summary.textContent(), `${chosen}, for 1 hour, up to 5 calls. It asks you before each call.`)
   await press(page, 'Approve')
   await sees(page, 'Access granted')
   const told = await page.getByRole('region', { name: 'What you granted' }).textContent()
   assert.ok(told?.startsWith(`${chosen}, until `), told ?? '')
   assert.deepEqual(await granted(asked), {
     allowed_hosts: ['api.acme.example'],
-    allowed_methods: ['GET'],
+    allowed_methods: ['GET', 'POST', 'DELETE'],
     allowed_paths: ['/v1/mail'],
     max_calls: 5,
     hours: 1,
+    mode: 'ask_all',
+    exceptions: [],
+    max_access: 'read',
   })
   const { grants } = await (await asPerson(page))('GET', '/v4/grants')
   assert.equal(grants[0].account_label, 'hopper@example.com')
@@ -106,6 +112,7 @@ inBrowser("each term can be narrowed by the user's input", [], async (visit) => 
   const page = await arrive(visit, 'barbara@example.com')
   const asked = await ask({ paths: ['/v1/mail'] })
   await open(page, asked)
+  await adjust(page)
   for (const host of await page.getByRole('checkbox', { name: /acme/ }).all()) await host.uncheck()
   await page.getByLabel('Or specific subdomains').fill('mail.elsewhere.example')
   await press(page, 'Approve')
@@ -127,6 +134,19 @@ inBrowser("each term can be narrowed by the user's input", [], async (visit) => 
   await hears(page, 'That date has passed.')
   const inTenDays = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 13)
   await page.getByLabel('Expires').fill(`${inTenDays}:00`)
+  await press(page, 'Add an exception')
+  // Its field is found also while “Adjust” is closed.
+  await adjust(page)
+  await press(page, 'Approve')
+  await hears(page, 'Enter a path for each exception')
+  const exception = page.getByRole('group', { name: 'Exception 1' })
+  await exception.getByLabel('What happens').selectOption('Never allow')
+  await exception.getByLabel('Paths').fill('/v1/mail/sent')
+  await exception.getByLabel('Methods').fill('post')
+  await page.getByText('Never allowed: POST under /v1/mail/sent.').waitFor()
+  await press(page, 'Add an exception')
+  await press(page, 'Remove exception 2')
+  await page.getByRole('radio', { name: 'Everything runs' }).check()
   await press(page, 'Approve')
   await sees(page, 'Access granted')
   const { hours, ...terms } = (await granted(asked)) as { hours: number }
@@ -136,6 +156,9 @@ inBrowser("each term can be narrowed by the user's input", [], async (visit) => 
     allowed_methods: ['GET', 'POST'],
     allowed_paths: ['/v1/mail/inbox', '/v1/mail/sent'],
     max_calls: null,
+    mode: 'allow_all',
+    exceptions: [{ paths: ['/v1/mail/sent'], methods: ['POST'], action: 'deny' }],
+    max_access: null,
   })
 })
 
@@ -154,29 +177,34 @@ inBrowser('an account can be connected with a code on the page', [], async (visi
   await sees(page, 'Access granted')
 })
 
-inBrowser('the defaults are no wildcard, read-only and one day', [], async (visit) => {
+inBrowser('the defaults are no wildcard, one day, and a question before each change', [], async (visit) => {
   const page = await arrive(visit, 'alan@example.com')
   const asked = await ask()
   await open(page, asked)
   await page.getByText('No reason given.').waitFor()
+  assert.ok(await page.getByRole('radio', { name: 'Reading runs, changes ask me' }).isChecked())
+  await adjust(page)
   for (const host of await page.getByRole('checkbox', { name: /acme/ }).all()) await host.uncheck()
   await press(page, 'Approve')
   await hears(page, 'Choose at least one host.')
   await page.reload()
   await press(page, 'Approve')
   await sees(page, 'Access granted')
-  const readOnly = { allowed_hosts: ['api.acme.example', 'files.acme.example'], allowed_methods: ['GET', 'HEAD'] }
-  assert.deepEqual(await granted(asked), { ...readOnly, allowed_paths: null, max_calls: null, hours: 24 })
+  const allowed_hosts = ['api.acme.example', 'files.acme.example']
+  const any = { allowed_methods: null, allowed_paths: null, max_calls: null, exceptions: [], max_access: null }
+  assert.deepEqual(await granted(asked), { allowed_hosts, ...any, hours: 24, mode: 'ask_writes' })
 
   const wider = await ask()
   await open(page, wider)
+  await adjust(page)
   await page.getByRole('checkbox', { name: '*.acme.example' }).check()
-  await page.getByRole('radio', { name: 'Read, change and delete' }).check()
+  await page.getByRole('radio', { name: 'Everything runs' }).check()
+  await page.getByText('It can change and delete anything the account can, without asking you.').waitFor()
   await page.getByRole('radio', { name: 'Until I revoke it' }).check()
   await press(page, 'Approve')
   await sees(page, 'Access granted')
-  const terms = { allowed_methods: null, allowed_paths: null, max_calls: null, hours: null }
-  assert.deepEqual(await granted(wider), { allowed_hosts: [...readOnly.allowed_hosts, '*.acme.example'], ...terms })
+  const widest = { allowed_hosts: [...allowed_hosts, '*.acme.example'], ...any, hours: null, mode: 'allow_all' }
+  assert.deepEqual(await granted(wider), widest)
 })
 
 inBrowser('a denial needs no account, and can mute the agent', [], async (visit) => {

@@ -92,11 +92,17 @@ export async function open(page: Page, { url }: Asked): Promise<void> {
   await sees(page, asking)
 }
 
+/** Opens the terms that are behind “Adjust”. */
+export async function adjust(page: Page): Promise<void> {
+  await page.locator('summary').filter({ hasText: 'Adjust' }).click()
+}
+
 /** The terms of the agent's only grant. */
 export async function granted({ call }: Asked): Promise<object> {
   const { grants } = await call('GET', '/v4/grants')
   assert.equal(grants.length, 1)
   const { allowed_hosts, allowed_methods, allowed_paths, max_calls, created_at, expires_at } = grants[0]
+  const { mode, exceptions, max_access } = grants[0]
   const hours = expires_at && Math.round((Date.parse(expires_at) - Date.parse(created_at)) / 3_600_000)
-  return { allowed_hosts, allowed_methods, allowed_paths, max_calls, hours }
+  return { allowed_hosts, allowed_methods, allowed_paths, max_calls, hours, mode, exceptions, max_access }
 }

@@ -4,7 +4,7 @@ import { verifyReceipt } from '@sallyport/sdk'
 import type { Receipt } from '@sallyport/sdk'
 import type { Page } from 'playwright-core'
 import { assertAccessible } from './accessible.ts'
-import { asking, pushServer } from './asking.ts'
+import { adjust, asking, pushServer } from './asking.ts'
 import { arrive, assertFits, oauth, register } from './console-people.ts'
 import type { Person } from './console-people.ts'
 import { base, hears, inBrowser, inWholeBrowser, press, sees } from './in-browser.ts'
@@ -103,7 +103,8 @@ inBrowser('a request appears on the device, and its signature can be verified by
   const id = await agent.ask({ user_id: person.userId, hosts: [oauth.host], methods: ['GET', 'POST'] })
   await phone.getByRole('link', { name: /^Mail helper is requesting access to your account at Beta/ }).click()
   await sees(phone, asking)
-  await phone.getByRole('radio', { name: 'Only read' }).check()
+  await adjust(phone)
+  await phone.getByRole('radio', { name: 'Read only' }).check()
   await phone.getByRole('radio', { name: '1 hour' }).check()
   await phone.getByText('What this device will sign').click()
   await phone
@@ -121,7 +122,7 @@ inBrowser('a request appears on the device, and its signature can be verified by
   await assertAccessible(phone)
 
   const [grant] = (await person.call('GET', '/v4/grants')).body.grants
-  assert.deepEqual([grant.signed, grant.allowed_methods], [true, ['GET']])
+  assert.deepEqual([grant.signed, grant.mode, grant.max_access], [true, 'ask_writes', 'read'])
   const receipt = (await person.call('GET', `/v4/grants/${grant.grant_id}/receipt`)).body as Receipt
   assert.equal((await verifyReceipt(receipt)).verdict, 'signed')
   assert.equal(receipt.scope_signed, true)

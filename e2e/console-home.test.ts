@@ -92,7 +92,7 @@ inBrowser('a grant is described in words; revoking is immediate and said to be p
   const grant = await person.approve(await agent.ask(), terms)
   const page = await person.open('/grants', 'Grants')
   const row = grantOf(page, 'Mail helper')
-  const sentence = `Mail helper may only read (GET) on ${oauth.host}, using edsger@example.com at Beta, up to 3 calls, until you revoke it.`
+  const sentence = `Mail helper may only read (GET) on ${oauth.host}, using edsger@example.com at Beta, up to 3 calls, until you revoke it. It doesn’t ask you before calls.`
   await row.getByText(sentence).waitFor()
   await row.getByText('0 of 3 calls').waitFor()
   await row.getByText('Never').waitFor()

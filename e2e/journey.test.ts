@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { AccessDenied, AccessExpired, SallyportError, createAgentClient, registerAgent } from '@sallyport/sdk'
 import type { AgentClient } from '@sallyport/sdk'
 import type { Page } from 'playwright-core'
-import { asking } from './asking.ts'
+import { adjust, asking } from './asking.ts'
 import { arrive, consent, oauth, providerIsThere, slug } from './console-people.ts'
 import { base, databaseFile, hears, inBrowser, press, sees, startScreen } from './in-browser.ts'
 
@@ -58,16 +58,17 @@ inBrowser('from the start screen to a revoked grant', [], async (visit) => {
   await page.getByRole('link', { name: 'Decide on Mail helper' }).click()
   await sees(page, asking)
   await page.getByText('To sort what came in overnight').waitFor()
+  await adjust(page)
   await page.getByRole('checkbox', { name: 'api.beta.example' }).uncheck()
-  await page.getByRole('radio', { name: 'Only read' }).check()
+  await page.getByRole('radio', { name: 'Read only' }).check()
   await page.getByRole('radio', { name: '1 hour' }).check()
   await page.getByLabel('Call limit').fill('3')
   await press(page, 'Approve')
   await sees(page, 'Access granted')
 
   const { grant_id: grantId } = await agent.waitForGrant(id)
-  const { allowed_hosts, allowed_methods, max_calls } = (await agent.grants().page()).grants[0] ?? assert.fail()
-  assert.deepEqual([allowed_hosts, allowed_methods, max_calls], [[oauth.host], ['GET'], 3])
+  const { allowed_hosts, mode, max_access, max_calls } = (await agent.grants().page()).grants[0] ?? assert.fail()
+  assert.deepEqual([allowed_hosts, mode, max_access, max_calls], [[oauth.host], 'ask_writes', 'read', 3])
 
   await page.getByRole('link', { name: 'View grants' }).click()
   await sees(page, 'Grants')
@@ -78,8 +79,8 @@ inBrowser('from the start screen to a revoked grant', [], async (visit) => {
   const read = `Mail helper read ${oauth.host}/api/whoami, answered 200.`
   await line(read).waitFor()
   const narrowed = agent.proxy({ grant_id: grantId, url: whoami, method: 'POST' })
-  assert.equal(await refusal(narrowed), 'method_not_allowed')
-  await line('refused: this method isn’t allowed by the grant.').waitFor()
+  assert.equal(await refusal(narrowed), 'access_not_allowed')
+  await line('refused: the grant doesn’t allow calls that do this.').waitFor()
 
   await line(read).click()
   await sees(page, 'Call details')

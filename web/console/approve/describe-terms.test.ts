@@ -12,6 +12,9 @@ const narrow: Terms = {
   calls: 5,
   lasting: 'for 1 hour',
   hasEnd: true,
+  mode: 'ask_writes',
+  exceptions: [],
+  maxAccess: null,
 }
 const wide: Terms = {
   ...narrow,
@@ -21,19 +24,46 @@ const wide: Terms = {
   calls: null,
   lasting: 'until you revoke it',
   hasEnd: false,
+  mode: 'allow_all',
 }
 
 test('the sentence names agent, actions, hosts, account, duration and call limit', () => {
   assert.equal(
     plainText(sentence('Mail helper', 'ada@example.com', narrow)),
     'Mail helper may only read (GET) on api.acme.example, under /v1/mail, using the account ada@example.com, ' +
-      'for 1 hour, up to 5 calls.',
+      'for 1 hour, up to 5 calls. It doesn’t ask you before calls.',
   )
   assert.equal(
     plainText(sentence('Mail helper', 'ada@example.com', wide)),
     'Mail helper may read, change and delete (any method) on a.example and *.b.example, using the account ' +
-      'ada@example.com, until you revoke it.',
+      'ada@example.com, until you revoke it. It doesn’t ask you before calls.',
   )
+})
+
+test('the sentence says which calls ask, and lists the exceptions', () => {
+  const asks = (change: Partial<Terms>) => {
+    const text = plainText(sentence('A', 'b', { ...wide, ...change }))
+    return text.slice(text.indexOf('until you revoke it. ') + 'until you revoke it. '.length)
+  }
+  assert.equal(asks({ mode: 'ask_writes' }), 'It asks you before each change.')
+  assert.equal(asks({ mode: 'ask_all', maxAccess: 'read' }), 'It asks you before each call.')
+  assert.equal(asks({ mode: 'ask_writes', maxAccess: 'read' }), 'It doesn’t ask you before calls.')
+  const deny = { action: 'deny' as const, paths: ['/admin', '/keys'], methods: ['DELETE'] }
+  const allow = { action: 'allow' as const, paths: ['/search'] }
+  assert.equal(
+    asks({ exceptions: [deny, allow] }),
+    'It doesn’t ask you before calls. Never allowed: DELETE under /admin and /keys. ' +
+      'Runs without asking: anything under /search.',
+  )
+  assert.match(asks({ exceptions: Array.from({ length: 20 }, () => allow) }), /search\. And 15 more exceptions\.$/)
+})
+
+test('a limit on what calls do is named instead of the methods', () => {
+  const says = (change: Partial<Terms>) => plainText(sentence('A', 'b', { ...wide, ...change }))
+  assert.match(says({ maxAccess: 'read' }), /^A may only read on /)
+  assert.match(says({ maxAccess: 'write' }), /^A may read and change, but not delete on /)
+  assert.match(says({ maxAccess: 'read', methods: ['POST'] }), /^A may only read \(POST\) on /)
+  assert.match(says({ maxAccess: 'write', methods: ['POST'] }), /^A may change, but not delete \(POST\) on /)
 })
 
 test('anything but read-only access is described as changing and deleting', () => {
@@ -72,14 +102,25 @@ test('the terms combine the choices with the request', () => {
     calls: 9,
     lasting: 'until you revoke it',
     hasEnd: false,
+    mode: 'ask_writes',
+    exceptions: [],
+    maxAccess: null,
   })
 })
 
-test('broad terms are flagged: all hosts, a wildcard, any method, no expiry', () => {
+test('broad terms are flagged: all hosts, a wildcard, everything without asking, no expiry', () => {
   assert.deepEqual(risksOf({ verified: true }, narrow), [])
   const risks = risksOf({ verified: false }, wide).map(plainText)
   assert.equal(risks.length, 4)
-  for (const [index, words] of [/is unverified/, /^\*\.b\.example covers/, /^Any method/, /^No expiry/].entries()) {
+  for (const [index, words] of [
+    /is unverified/,
+    /^\*\.b\.example covers/,
+    /^It can change and delete anything/,
+    /^No expiry/,
+  ].entries()) {
     assert.match(risks[index] ?? '', words)
+  }
+  for (const change of [{ mode: 'ask_writes' as const }, { maxAccess: 'read' as const }]) {
+    assert.equal(risksOf({ verified: false }, { ...wide, ...change }).length, 3)
   }
 })

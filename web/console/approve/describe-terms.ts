@@ -1,5 +1,6 @@
 /** Describes the chosen terms in plain language, and their risks. */
 import type { AccessRequest, ApproveBody, Grant } from '@sallyport/sdk'
+import type { GrantMode, MaxAccess } from '@sallyport/protocol/grant-terms'
 import { shortened } from '../../ui/others-text.ts'
 import { count, listOf, listOfFew, theirs } from '../../ui/words.ts'
 import type { Words } from '../../ui/words.ts'
@@ -14,6 +15,10 @@ export interface Terms {
   calls: number | null
   lasting: string
   hasEnd: boolean
+  mode: GrantMode
+  exceptions: Grant['exceptions']
+  /** Null for any. */
+  maxAccess: MaxAccess | null
 }
 
 export function termsOf(asked: Asked, decision: ApproveBody, { lasting }: Choices, formatMoment: Format): Terms {
@@ -26,6 +31,9 @@ export function termsOf(asked: Asked, decision: ApproveBody, { lasting }: Choice
     lasting:
       end === undefined ? endless : lasting === 'date' ? `until ${formatMoment(end)}` : `for ${lastings[lasting]}`,
     hasEnd: end !== undefined,
+    mode: decision.mode ?? 'allow_all',
+    exceptions: decision.exceptions ?? [],
+    maxAccess: decision.max_access ?? null,
   }
 }
 
@@ -38,6 +46,9 @@ export function termsOfGrant(grant: Grant, formatMoment: Format): Terms {
     calls: grant.max_calls,
     lasting: end === null ? endless : `until ${formatMoment(end)}`,
     hasEnd: end !== null,
+    mode: grant.mode,
+    exceptions: grant.exceptions,
+    maxAccess: grant.max_access,
   }
 }
 
@@ -49,26 +60,61 @@ const longestName = 60
 const longestPath = 120
 
 export function sentence(agent: string, account: string, terms: Terms): Words {
-  const { hosts, methods, paths, calls, lasting } = terms
+  const { hosts, paths, calls, lasting } = terms
   return [
     theirs(shortened(agent, longestName)),
-    ` may ${doing(methods)} (`,
-    ...(methods ? listOf(methods) : ['any method']),
-    ') on ',
+    ' may ',
+    ...doing(terms),
+    ' on ',
     ...listOfFew(hosts),
     ...(paths ? [', under ', ...listOfFew(paths.map((path) => shortened(path, longestPath)))] : []),
     ', using the account ',
     theirs(shortened(account, longestName)),
     `, ${lasting}`,
-    calls === null ? '.' : `, up to ${count(calls, 'call')}.`,
+    calls === null ? '. ' : `, up to ${count(calls, 'call')}. `,
+    ...asking(terms),
   ]
 }
 
+type Doing = Pick<Terms, 'methods' | 'maxAccess'>
+
+/** What it may do, and with which methods. A limit on what calls do says more than their methods. */
+export function doing({ methods, maxAccess }: Doing): Words {
+  if (methods === null) return [verbs(null, maxAccess), ...(maxAccess === null ? [' (any method)'] : [])]
+  return [verbs(methods, maxAccess), ' (', ...listOf(methods), ')']
+}
+
 /** Anything that is not read-only may delete: at many providers a POST can. */
-export function doing(methods: Terms['methods']): string {
-  const canRead = methods === null || methods.some(isReading)
-  const canChange = methods === null || !methods.every(isReading)
-  return canRead && canChange ? 'read, change and delete' : canRead ? 'only read' : 'change and delete'
+function verbs(methods: Terms['methods'], maxAccess: Terms['maxAccess']): string {
+  const canRead = methods === null || methods.some(isReading) || maxAccess === 'read'
+  const canChange = maxAccess !== 'read' && (methods === null || !methods.every(isReading))
+  if (!canChange) return 'only read'
+  const change = maxAccess === 'write' ? 'change, but not delete' : 'change and delete'
+  if (!canRead) return change
+  return maxAccess === 'write' ? 'read and change, but not delete' : 'read, change and delete'
+}
+
+/** Which calls wait for the user. */
+export function asking({ mode, exceptions, methods, maxAccess }: Doing & Pick<Terms, 'mode' | 'exceptions'>): Words {
+  const onlyReads = verbs(methods, maxAccess) === 'only read'
+  const rule = {
+    allow_all: 'It doesn’t ask you before calls.',
+    ask_writes: onlyReads ? 'It doesn’t ask you before calls.' : 'It asks you before each change.',
+    ask_all: 'It asks you before each call.',
+  }[mode]
+  return [rule, ...exceptions.slice(0, fewExceptions).flatMap(exceptionWords), ...more(exceptions.length)]
+}
+
+const fewExceptions = 5
+const exceptionVerbs = { deny: ' Never allowed: ', ask: ' Always asks: ', allow: ' Runs without asking: ' }
+
+function exceptionWords({ action, methods, paths }: Terms['exceptions'][number]): Words {
+  const shown = paths.map((path) => shortened(path, longestPath))
+  return [exceptionVerbs[action], ...(methods ? listOf(methods) : ['anything']), ' under ', ...listOfFew(shown), '.']
+}
+
+function more(exceptions: number): Words {
+  return exceptions > fewExceptions ? [` And ${count(exceptions - fewExceptions, 'more exception')}.`] : []
 }
 
 export const unverifiedProvider = 'This provider is unverified: an agent proposed it and chose its name.'
@@ -79,7 +125,9 @@ export function risksOf(request: Pick<AccessRequest, 'verified'>, terms: Terms):
   return [
     ...(request.verified ? [] : [[unverifiedProvider]]),
     ...(wide.length === 0 ? [] : [[...listOfFew(wide), ' covers every subdomain, no matter who runs it.']]),
-    ...(terms.methods === null ? [['Any method: it can change and delete anything the account can.']] : []),
+    ...(terms.methods === null && terms.maxAccess === null && terms.mode === 'allow_all'
+      ? [['It can change and delete anything the account can, without asking you.']]
+      : []),
     ...(terms.hasEnd ? [] : [['No expiry: it stays active until you revoke it.']]),
   ]
 }

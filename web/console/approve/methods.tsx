@@ -6,32 +6,26 @@ import type { Choices as Chosen } from './terms.ts'
 const lists = new Intl.ListFormat('en', { type: 'conjunction' })
 
 export function Methods({ asked, choices, onChange }: PartProps) {
-  const { readingMethods, eachMethod } = offerOf(asked)
-  const radio = (methods: Chosen['methods']) => ({
+  const { eachMethod } = offerOf(asked)
+  const radio = (permissions: Chosen['permissions']) => ({
     type: 'radio' as const,
-    name: 'methods',
-    checked: choices.methods === methods,
+    name: 'permissions',
+    checked: choices.permissions === permissions,
     onChange: () => {
-      onChange({ ...choices, methods })
+      onChange({ ...choices, permissions })
     },
   })
-  const canChoose = eachMethod.length > 1
   return (
     <Choices legend="Permissions">
-      {readingMethods && (
-        <Choice {...radio('reading')} label="Only read" note={<bdi>{lists.format(readingMethods)}</bdi>} />
-      )}
       {asked.methods ? (
         <Choice {...radio('asked')} label="Everything it asked for" note={<bdi>{lists.format(asked.methods)}</bdi>} />
       ) : (
-        <Choice
-          {...radio('asked')}
-          label="Read, change and delete"
-          note={<span className="font-medium text-warn">any method</span>}
-        />
+        <Choice {...radio('asked')} label="Read, change and delete" note="any method" />
       )}
-      {canChoose && <Choice {...radio('some')} label="Selected methods" />}
-      {choices.methods === 'some' && (
+      <Choice {...radio('write')} label="Read and change" note="nothing that deletes" />
+      <Choice {...radio('read')} label="Read only" note="whatever the method, GraphQL queries too" />
+      {eachMethod.length > 1 && <Choice {...radio('some')} label="Selected methods" />}
+      {choices.permissions === 'some' && (
         <div role="group" aria-label="Methods" className="flex flex-wrap gap-x-4 pl-7">
           {eachMethod.map((method) => (
             <Choice

@@ -15,7 +15,7 @@ import type { Outcome } from './approve.tsx'
 import { IfDenied } from './if-denied.tsx'
 import type { Denial } from './if-denied.tsx'
 import { Summary } from './summary.tsx'
-import { TermsForm } from './terms-form.tsx'
+import { focusField, TermsForm } from './terms-form.tsx'
 import { accountIn, decisionOf, firstChoices } from './terms.ts'
 import { useGuard } from './use-guard.ts'
 import { Wish } from './wish.tsx'
@@ -53,7 +53,7 @@ export function Pending(props: PendingProps) {
     const { decision, missing } = decisionOf(request, choices, accounts, Date.now())
     if (missing) {
       complain(missing.text)
-      form.current?.querySelector<HTMLInputElement>(`[name=${missing.name}]`)?.focus()
+      focusField(form.current, missing.name)
       return undefined
     }
     return { grant: await service.accessRequests.approve(request.access_request_id, decision) }

@@ -1,9 +1,11 @@
-/** The form for the terms: hosts, methods, paths, expiry and call limit. */
+/** The form for the terms: when calls ask, and for how long. The rest is under “Adjust”. */
 import { Choice, Choices, Field, Lines } from '../../ui/field.tsx'
 import { shortened } from '../../ui/others-text.ts'
 import { Sentence } from '../../ui/sentence.tsx'
 import { listOfFew } from '../../ui/words.ts'
+import { Exceptions } from './exceptions-form.tsx'
 import { Methods } from './methods.tsx'
+import { Mode } from './mode.tsx'
 import { isWildcard, lastings, offerOf } from './terms.ts'
 import type { Asked, Choices as Chosen, Lasting } from './terms.ts'
 
@@ -17,16 +19,42 @@ export interface PartProps {
 
 export function TermsForm(props: PartProps) {
   return (
-    <div className="grid gap-6 sm:grid-cols-2">
-      <Hosts {...props} />
-      <Methods {...props} />
-      <div className="space-y-6">
-        <Paths {...props} />
-        <Calls {...props} />
+    <div className="space-y-6">
+      <div className="grid gap-6 sm:grid-cols-2">
+        <Mode {...props} />
+        <HowLong {...props} />
       </div>
-      <HowLong {...props} />
+      <Adjust {...props} />
     </div>
   )
+}
+
+/** What the agent named is already chosen in it, so most people never need to open it. */
+function Adjust(props: PartProps) {
+  return (
+    <details data-part="adjust" className="border-t border-line pt-4">
+      <summary className="font-semibold text-accent">
+        Adjust <span className="text-sm font-normal text-quiet">hosts, permissions, paths, call limit, exceptions</span>
+      </summary>
+      <div className="grid gap-6 pt-4 sm:grid-cols-2">
+        <Hosts {...props} />
+        <Methods {...props} />
+        <div className="space-y-6">
+          <Paths {...props} />
+          <Calls {...props} />
+        </div>
+        <Exceptions {...props} />
+      </div>
+    </details>
+  )
+}
+
+/** Focuses a field, wherever it is. */
+export function focusField(form: HTMLElement | null, name: string): void {
+  const field = form?.querySelector<HTMLElement>(`[name=${name}]`)
+  const closed = field?.closest('details')
+  if (closed) closed.open = true
+  field?.focus()
 }
 
 function Hosts({ asked, choices, ownHost, onChange }: PartProps) {

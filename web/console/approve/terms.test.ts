@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accountIn, decisionOf, firstChoices, offerOf } from './terms.ts'
+import { accountIn, decisionOf, firstChoices } from './terms.ts'
 import type { Account, Asked, Choices } from './terms.ts'
 
 const now = Date.parse('2026-11-16T10:00:00.000Z')
@@ -24,12 +24,15 @@ function refuses(asked: Asked, change: Partial<Choices>, name: keyof Choices, te
   assert.match(missing.text, text)
 }
 
-test('the defaults are no wildcard, read-only and one day', () => {
+/** Which calls ask by default. */
+const recommended = { mode: 'ask_writes', exceptions: [] }
+
+test('the defaults are no wildcard, one day, and a question before each change', () => {
   assert.deepEqual(decide(asks()).decision, {
     connection_id: 'con_ada',
     allowed_hosts: ['api.acme.example'],
-    allowed_methods: ['GET', 'HEAD'],
     expires_at: '2026-11-17T10:00:00.000Z',
+    ...recommended,
   })
 })
 
@@ -40,23 +43,40 @@ test('explicitly requested terms are preselected, and nothing more', () => {
     allowed_hosts: ['*.acme.example'],
     max_calls: 5,
     expires_at: '2026-11-17T10:00:00.000Z',
+    ...recommended,
   })
 })
 
-test('read-only is offered separately if more was requested', () => {
-  assert.deepEqual(offerOf(asks()).readingMethods, ['GET', 'HEAD'])
-  assert.deepEqual(offerOf(asks({ methods: ['GET', 'POST'] })).readingMethods, ['GET'])
-  assert.equal(offerOf(asks({ methods: ['GET'] })).readingMethods, undefined)
-  assert.equal(offerOf(asks({ methods: ['POST'] })).readingMethods, undefined)
+test('read-only limits what calls do and not their methods, so that it works with GraphQL', () => {
+  const { decision } = decide(asks(), { permissions: 'read' })
+  assert.deepEqual([decision?.max_access, decision?.allowed_methods], ['read', undefined])
+  const named = decide(asks({ methods: ['POST'] }), { permissions: 'write', mode: 'allow_all' }).decision
+  assert.deepEqual([named?.max_access, named?.allowed_methods, named?.mode], ['write', undefined, 'allow_all'])
+  assert.equal(decide(asks()).decision?.max_access, undefined)
+})
+
+test('an exception has paths, and methods if they are named', () => {
+  const rule = { id: 1, action: 'deny' as const, paths: '/admin\n /billing/*', methods: 'post, Delete' }
+  const any = { id: 2, action: 'allow' as const, paths: '/search', methods: ' ' }
+  assert.deepEqual(decide(asks(), { exceptions: [rule, any] }).decision?.exceptions, [
+    { paths: ['/admin', '/billing/*'], methods: ['POST', 'DELETE'], action: 'deny' },
+    { paths: ['/search'], action: 'allow' },
+  ])
+  const refusesRule = (change: Partial<typeof rule>, text: RegExp) => {
+    refuses(asks(), { exceptions: [any, { ...rule, ...change }] }, 'exceptions', text)
+  }
+  refusesRule({ paths: ' \n' }, /Enter a path/)
+  refusesRule({ paths: 'admin' }, /must start with a slash: admin/)
+  refusesRule({ methods: 'POST;' }, /not a method: POST;/)
 })
 
 test('methods can be chosen one by one among those requested', () => {
   const some = (asked: Asked, someMethods: string[]) =>
-    decide(asked, { methods: 'some', someMethods }).decision?.allowed_methods
+    decide(asked, { permissions: 'some', someMethods }).decision?.allowed_methods
   assert.deepEqual(some(asks(), ['DELETE', 'GET']), ['GET', 'DELETE'])
   assert.deepEqual(some(asks({ methods: ['GET', 'POST'] }), ['POST', 'DELETE']), ['POST'])
-  assert.equal(decide(asks(), { methods: 'asked' }).decision?.allowed_methods, undefined)
-  refuses(asks(), { methods: 'some', someMethods: [] }, 'someMethods', /at least one method/)
+  assert.equal(decide(asks(), { permissions: 'asked' }).decision?.allowed_methods, undefined)
+  refuses(asks(), { permissions: 'some', someMethods: [] }, 'someMethods', /at least one method/)
 })
 
 test('a host under a requested wildcard can replace it; others cannot', () => {

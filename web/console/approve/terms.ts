@@ -3,6 +3,9 @@
  * again.
  */
 import type { AccessRequest, ApproveBody, Connection } from '@sallyport/sdk'
+import type { GrantMode, MaxAccess } from '@sallyport/protocol/grant-terms'
+import { exceptionsOf, missingException } from './exceptions.ts'
+import type { Rule } from './exceptions.ts'
 
 export type Asked = Pick<AccessRequest, 'hosts' | 'api_hosts' | 'methods' | 'paths' | 'max_calls'>
 export type Account = Pick<Connection, 'connection_id' | 'account_label' | 'status' | 'api_host'>
@@ -27,12 +30,23 @@ export const lastings = {
 }
 export type Lasting = keyof typeof lastings
 
+/** When calls wait for the user. */
+export const modes = {
+  allow_all: 'Everything runs',
+  ask_writes: 'Reading runs, changes ask me',
+  ask_all: 'Everything asks me',
+} as const satisfies Record<GrantMode, string>
+
 export interface Choices {
   account: string
+  mode: GrantMode
+  /** As typed. */
+  exceptions: Rule[]
   hosts: string[]
   /** Hosts under a wildcard, as typed. */
   hostsBelow: string
-  methods: 'reading' | 'asked' | 'some'
+  /** `read` and `write` limit what calls do, whatever their method: at many providers a POST only reads. */
+  permissions: 'asked' | MaxAccess | 'some'
   someMethods: string[]
   paths: 'asked' | 'some'
   somePaths: string
@@ -45,33 +59,27 @@ export interface Choices {
 export interface Offer {
   hosts: string[]
   hasWildcard: boolean
-  /** Undefined if none or all of the requested methods are read-only. */
-  readingMethods: string[] | undefined
   eachMethod: string[]
 }
 
 export function offerOf({ hosts, api_hosts: apiHosts, methods }: Asked): Offer {
   const offered = hosts ?? apiHosts
-  const readable = methods?.filter((method) => reading.includes(method)) ?? reading
-  const canNarrow = readable.length > 0 && readable.length !== methods?.length
-  return {
-    hosts: offered,
-    hasWildcard: offered.some(isWildcard),
-    readingMethods: canNarrow ? readable : undefined,
-    eachMethod: methods ?? usual,
-  }
+  return { hosts: offered, hasWildcard: offered.some(isWildcard), eachMethod: methods ?? usual }
 }
 
 /** `preferred`: the account that was just connected. */
 export function firstChoices(asked: Asked, preferred: string | null): Choices {
-  const { hosts, paths, methods, max_calls: calls } = asked
-  const { hosts: offered, readingMethods, eachMethod } = offerOf(asked)
+  const { hosts, paths, max_calls: calls } = asked
+  const { hosts: offered, eachMethod } = offerOf(asked)
+  const readable = eachMethod.filter((method) => reading.includes(method))
   return {
     account: preferred ?? '',
+    mode: 'ask_writes',
+    exceptions: [],
     hosts: offered.filter((host) => hosts !== null || !isWildcard(host)),
     hostsBelow: '',
-    methods: methods === null ? 'reading' : 'asked',
-    someMethods: readingMethods ?? eachMethod,
+    permissions: 'asked',
+    someMethods: readable.length > 0 ? readable : eachMethod,
     paths: 'asked',
     somePaths: paths?.join('\n') ?? '',
     lasting: 'day',
@@ -80,6 +88,7 @@ export function firstChoices(asked: Asked, preferred: string | null): Choices {
   }
 }
 
+/** `name` is that of the first field at fault, or the start of it. */
 export type Missing = { name: keyof Choices; text: string }
 export type Decided = { decision: ApproveBody; missing?: undefined } | { missing: Missing; decision?: undefined }
 
@@ -98,7 +107,8 @@ export function decisionOf(asked: Asked, choices: Choices, accounts: readonly Ac
     (methods?.length === 0 ? { name: 'someMethods' as const, text: 'Choose at least one method.' } : undefined) ??
     (paths && missingPaths(asked, paths)) ??
     missingDate(until, now) ??
-    missingCalls(asked, calls)
+    missingCalls(asked, calls) ??
+    missingException(choices.exceptions)
   if (missing) return { missing }
   return {
     decision: {
@@ -108,6 +118,9 @@ export function decisionOf(asked: Asked, choices: Choices, accounts: readonly Ac
       ...(paths && { allowed_paths: paths }),
       ...(calls !== '' && { max_calls: Number(calls) }),
       ...(until !== undefined && { expires_at: new Date(until).toISOString() }),
+      mode: choices.mode,
+      exceptions: exceptionsOf(choices.exceptions),
+      ...(isAccess(choices.permissions) && { max_access: choices.permissions }),
     },
   }
 }
@@ -121,10 +134,12 @@ function linesIn(text: string): string[] {
 }
 
 /** Undefined for all requested methods. */
-function methodsOf(asked: Asked, { methods, someMethods }: Choices): string[] | undefined {
-  if (methods === 'asked') return undefined
-  const { readingMethods, eachMethod } = offerOf(asked)
-  return methods === 'reading' ? readingMethods : eachMethod.filter((method) => someMethods.includes(method))
+function methodsOf(asked: Asked, { permissions, someMethods }: Choices): string[] | undefined {
+  return permissions === 'some' ? offerOf(asked).eachMethod.filter((method) => someMethods.includes(method)) : undefined
+}
+
+function isAccess(permissions: Choices['permissions']): permissions is MaxAccess {
+  return permissions === 'read' || permissions === 'write'
 }
 
 const hourMs = 3_600_000

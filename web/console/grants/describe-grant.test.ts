@@ -19,7 +19,7 @@ const grant: Grant = {
   allowed_paths: null,
   max_calls: null,
   expires_at: null,
-  mode: 'allow_all',
+  mode: 'ask_writes',
   exceptions: [],
   max_access: null,
   calls: 0,
@@ -31,25 +31,29 @@ const grant: Grant = {
 }
 const tomorrow = '2026-01-02T00:00:00.000Z'
 
+const neverAsks = ' It doesn’t ask you before calls.'
+const asks = ' It asks you before each change.'
+
 function says(change: Partial<Grant>, text: string): void {
   assert.equal(plainText(describeGrant({ ...grant, ...change }, (moment) => moment.slice(0, 10))), text)
 }
 
 test('a grant is described by agent, actions, hosts, account and expiry', () => {
   const start = 'Mail helper may only read (GET and HEAD) on api.acme.example'
-  says({}, `${start}, using ada@example.com at Acme, until you revoke it.`)
+  says({}, `${start}, using ada@example.com at Acme, until you revoke it.${neverAsks}`)
   says(
     { allowed_paths: ['/v1', '/v2'], max_calls: 1, expires_at: tomorrow },
-    `${start}, under /v1 and /v2, using ada@example.com at Acme, up to 1 call, until 2026-01-02.`,
+    `${start}, under /v1 and /v2, using ada@example.com at Acme, up to 1 call, until 2026-01-02.${neverAsks}`,
   )
-  says({ account_label: null, provider_name: null }, `${start}, using your account, until you revoke it.`)
+  says({ account_label: null, provider_name: null }, `${start}, using your account, until you revoke it.${neverAsks}`)
 })
 
 test('its description never understates its methods', () => {
-  const end = 'on api.acme.example, using ada@example.com at Acme, until you revoke it.'
+  const end = `on api.acme.example, using ada@example.com at Acme, until you revoke it.${asks}`
   says({ allowed_methods: null }, `Mail helper may read, change and delete (any method) ${end}`)
   says({ allowed_methods: ['GET', 'POST'] }, `Mail helper may read, change and delete (GET and POST) ${end}`)
   says({ allowed_methods: ['PURGE'] }, `Mail helper may change and delete (PURGE) ${end}`)
+  says({ allowed_methods: null, max_access: 'write' }, `Mail helper may read and change, but not delete ${end}`)
 })
 
 test('an ended grant says how it ended', () => {

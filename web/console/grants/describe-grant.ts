@@ -2,21 +2,22 @@
 import type { Grant } from '@sallyport/sdk'
 import { count, listOf, theirs } from '../../ui/words.ts'
 import type { Words } from '../../ui/words.ts'
-import { doing } from '../approve/describe-terms.ts'
+import { asking, doing } from '../approve/describe-terms.ts'
 
 export function describeGrant(grant: Grant, formatMoment: (moment: string) => string): Words {
   const { agent, allowed_methods: methods, allowed_paths: paths, max_calls: most, status } = grant
+  const { mode, exceptions, max_access: maxAccess } = grant
   return [
     theirs(agent.name),
     status === 'active' ? ' may ' : ' could ',
-    `${doing(methods)} (`,
-    ...(methods ? listOf(methods) : ['any method']),
-    ') on ',
+    ...doing({ methods, maxAccess }),
+    ' on ',
     ...listOf(grant.allowed_hosts),
     ...(paths === null ? [] : [', under ', ...listOf(paths)]),
     ...accountOf(grant),
     most === null ? '' : `, up to ${count(most, 'call')}`,
     `, ${ending(grant, formatMoment)}.`,
+    ...(status === 'active' ? [' ', ...asking({ mode, exceptions, methods, maxAccess })] : []),
   ]
 }
 

@@ -8,6 +8,7 @@ import { Sparkline } from '../../ui/sparkline.tsx'
 import { Ago, formatMoment, useNow } from '../../ui/time.tsx'
 import { Badge, Card, Theirs } from '../../ui/view.tsx'
 import { count } from '../../ui/words.ts'
+import { modes } from '../approve/terms.ts'
 import { describeGrant, endsSoon } from './describe-grant.ts'
 import { Receipt } from './receipt.tsx'
 import { Revoke } from './revoke.tsx'
@@ -31,6 +32,7 @@ export function GrantCard({ grant }: { grant: Grant }) {
           <Sentence words={describeGrant(grant, formatMoment)} />
         </p>
         <dl className="flex flex-wrap gap-x-8 gap-y-2 text-sm tabular-nums">
+          <Figure name="When it calls">{modes[grant.mode]}</Figure>
           <Figure name="Calls">{most === null ? count(calls, 'call') : `${calls} of ${count(most, 'call')}`}</Figure>
           <Figure name="Last call">{lastUsed === null ? 'Never' : <Ago at={lastUsed} />}</Figure>
           <Figure name="Granted">
