@@ -11,6 +11,8 @@ export type WantedAccess = NonNullable<ErrorBody['error']['access_request']>
  * - `unexpected_answer`: the response is not from a Sallyport service.
  * - `invalid_callback`: the callback is not authentic.
  * - `access_denied`, `access_expired`, `access_cancelled`: how the access request ended that `waitForGrant` waited for.
+ * - `approval_pending`: the call waits for a person and was neither made nor denied.
+ * - `call_denied`, `call_expired`, `call_cancelled`: how the call ended that waited for a person. It was not made.
  */
 export type ClientErrorCode =
   | 'no_answer'
@@ -20,6 +22,17 @@ export type ClientErrorCode =
   | 'access_denied'
   | 'access_expired'
   | 'access_cancelled'
+  | 'approval_pending'
+  | 'call_denied'
+  | 'call_expired'
+  | 'call_cancelled'
+
+/** A call that a person has to approve. They decide at `approvalUrl`. */
+export interface WaitingCall {
+  callId: string
+  approvalUrl: string
+  expiresAt: string
+}
 
 export interface ErrorFacts {
   status?: number | undefined
@@ -29,6 +42,8 @@ export interface ErrorFacts {
   retryAfterSeconds?: number | undefined
   accessRequest?: WantedAccess | undefined
   upstreamStatus?: number | undefined
+  call?: WaitingCall | undefined
+  denialReason?: string | undefined
   cause?: unknown
 }
 
@@ -53,6 +68,10 @@ export class SallyportError extends Error {
   readonly accessRequest: WantedAccess | undefined
   /** For a refused credential: the status that the provider answered with. */
   readonly upstreamStatus: number | undefined
+  /** The call that waits or waited for a person. Its id gets the response later: `calls.wait(callId)`. */
+  readonly call: WaitingCall | undefined
+  /** For a denied call: the person's own words, if they gave any. */
+  readonly denialReason: string | undefined
 
   constructor(code: SallyportError['code'], message: string, facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? {} : { cause: facts.cause })
@@ -65,6 +84,8 @@ export class SallyportError extends Error {
     this.retryAfterSeconds = facts.retryAfterSeconds
     this.accessRequest = facts.accessRequest
     this.upstreamStatus = facts.upstreamStatus
+    this.call = facts.call
+    this.denialReason = facts.denialReason
   }
 }
 

@@ -28,6 +28,8 @@ export type {
   ListAuditQuery,
 } from '@sallyport/protocol/audit'
 export type {
+  AgentCall,
+  AgentCallPage,
   ApproveCallBody,
   CallChallengeReply,
   CallDescription,
@@ -36,6 +38,7 @@ export type {
   DecideCallsBody,
   DecideCallsReply,
   DenyCallBody,
+  HeldReply,
   ListCallsQuery,
   PersonCall,
   PersonCallPage,

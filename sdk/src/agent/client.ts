@@ -5,6 +5,9 @@ import type { Listing } from '../listing.ts'
 import { createTransport, segment } from '../transport.ts'
 import type { CallOptions, ClientOptions } from '../transport.ts'
 import type * as wire from '../wire.ts'
+import { isHeld } from './call-outcome.ts'
+import { heldCallsOf } from './held-calls.ts'
+import type { AgentCalls, HeldCallOptions } from './held-calls.ts'
 import { proxiedFetch } from './proxied-fetch.ts'
 import type { FetchOptions } from './proxied-fetch.ts'
 import { waitForGrant } from './wait-for-grant.ts'
@@ -15,7 +18,7 @@ export interface AgentClientOptions extends ClientOptions {
   token: string
 }
 
-export interface ProxyCallOptions extends CallOptions {
+export interface ProxyCallOptions extends CallOptions, HeldCallOptions {
   /**
    * The service makes a call with this key only once, so the SDK can retry safely when the service does not respond.
    */
@@ -38,7 +41,10 @@ export interface AgentClient {
    * `AccessExpired`.
    */
   waitForGrant: (accessRequestId: string, options?: WaitOptions) => Promise<wire.AccessRequest & { grant_id: string }>
-  /** Calls an API. The service adds the user's credential. */
+  /**
+   * Calls an API. The service adds the user's credential. If a person has to approve the call, this waits until they
+   * have, without counting towards the timeout; an abort cancels the call.
+   */
   proxy: (call: ProxyCall, options?: ProxyCallOptions) => Promise<wire.ProxyReply>
   /**
    * Returns a `fetch` that makes its requests under this grant, for any library that accepts a custom `fetch`. If the
@@ -46,6 +52,8 @@ export interface AgentClient {
    * `Response` has the service's status and an `x-sallyport-error` header, unless `onRefusal` is set.
    */
   fetch: (grantId: string, options?: FetchOptions) => typeof globalThis.fetch
+  /** The calls that a person had to approve. */
+  calls: AgentCalls
   /** Tells whether a call would be allowed, without making it. */
   dryRun: (call: ProxyCall, options?: Options) => Promise<wire.DryRunReply>
   grants: (query?: wire.ListGrantsQuery, options?: Options) => Listing<wire.GrantPage, wire.Grant>
@@ -76,6 +84,7 @@ export function createAgentClient(given: AgentClientOptions): AgentClient {
   const get = <T>(path: string, options: Options) => transport.json<T>({ method: 'GET', path }, options)
   const post = <T>(path: string, body: unknown, options: Options) =>
     transport.json<T>({ method: 'POST', path, body }, options)
+  const { settle, ...calls } = heldCallsOf(transport)
   const accessRequest = (id: string, options?: Options) =>
     get<wire.AccessRequest>(`/v4/access-requests/${segment(id)}`, options)
 
@@ -85,9 +94,9 @@ export function createAgentClient(given: AgentClientOptions): AgentClient {
     cancelRequest: (id, options) => post(`/v4/access-requests/${segment(id)}/cancel`, {}, options),
     waitForGrant: (id, options) =>
       waitForGrant((signal, timeoutMs) => accessRequest(id, { signal, timeoutMs }), options),
-    proxy: (call, { idempotencyKey, ...options } = {}) => {
+    proxy: async (call, { idempotencyKey, waitMs, onWaiting, ...options } = {}) => {
       const timeoutMs = options.timeoutMs ?? proxyTimeoutMs(call, given)
-      return transport.json(
+      const reply = await transport.json<wire.ProxyReply | wire.HeldReply>(
         {
           method: 'POST',
           path: '/v4/proxy',
@@ -97,8 +106,10 @@ export function createAgentClient(given: AgentClientOptions): AgentClient {
         },
         { ...options, timeoutMs },
       )
+      return isHeld(reply) ? settle(reply, { signal: options.signal, waitMs, onWaiting }) : reply
     },
-    fetch: (grantId, options) => proxiedFetch(transport, grantId, options),
+    fetch: (grantId, options) => proxiedFetch({ transport, settle }, grantId, options),
+    calls,
     dryRun: (call, options) => post('/v4/proxy', { ...call, dry_run: true }, options),
     grants: (query, options) => listing<wire.GrantPage, 'grants'>(transport, '/v4/grants', 'grants', query, options),
     revokeGrant: (id, options) => post(`/v4/grants/${segment(id)}/revoke`, {}, options),

@@ -3,16 +3,21 @@
  * call, so the service checks the grant for every URL.
  */
 import { SallyportError } from '../errors.ts'
+import { readBounded } from '../read-bounded.ts'
 import type { Transport } from '../transport.ts'
-import type { ProxyBody } from '../wire.ts'
-import { refusalResponse, toResponse } from './proxied-response.ts'
+import type { HeldReply, ProxyBody } from '../wire.ts'
+import { isHeld } from './call-outcome.ts'
+import type { HeldCallOptions, HeldCalls } from './held-calls.ts'
+import { envelopeResponse, refusalResponse, toResponse } from './proxied-response.ts'
+import type { Answered } from './proxied-response.ts'
 import { isRedirect, readRequest, redirected } from './proxied-request.ts'
 import type { Hop } from './proxied-request.ts'
 
-export interface FetchOptions {
+export interface FetchOptions extends Omit<HeldCallOptions, 'signal'> {
   /**
    * How long a call may take, until the last byte of the response. The default and maximum is 300,000. With `null`
-   * there is no limit for the body, but the response has to start within the service's own limit (30 seconds).
+   * there is no limit for the body, but the response has to start within the service's own limit (30 seconds). The time
+   * in which a person decides does not count.
    */
   timeoutMs?: number | null | undefined
   /**
@@ -23,10 +28,16 @@ export interface FetchOptions {
   onRefusal?: 'respond' | 'throw' | ((refusal: SallyportError) => Response) | undefined
   /** Called before a redirect is followed. Throw to end the call without following it. */
   onRedirect?: ((url: string) => void) | undefined
+  /**
+   * Why the calls are made: shown to a person who has to approve one, as the agent's own words. For a single call, set
+   * the header `x-sallyport-reason`, which is not sent to the API.
+   */
+  reason?: string | undefined
 }
 
 const longestMs = 300_000
 const mostRedirects = 20
+const maxHeldReplyBytes = 16_384
 /**
  * Asks the service to prefix the upstream's header names: otherwise some runtimes would act on them, for example follow
  * a redirect themselves.
@@ -36,11 +47,12 @@ const headers = { 'x-sallyport-header-names': 'prefixed' }
 const signalOwners = new WeakMap<ReadableStream, Request>()
 
 export function proxiedFetch(
-  transport: Transport,
+  { transport, settle }: { transport: Transport; settle: HeldCalls['settle'] },
   grantId: string,
-  { timeoutMs = longestMs, onRefusal = 'respond', onRedirect }: FetchOptions = {},
+  { timeoutMs = longestMs, onRefusal = 'respond', onRedirect, reason, ...waiting }: FetchOptions = {},
 ): typeof globalThis.fetch {
-  const send = async (hop: Hop, signal: AbortSignal | undefined): Promise<Response> => {
+  const send = async (hop: Hop, signal: AbortSignal | undefined, answered: Answered): Promise<Response> => {
+    const why = hop.reason ?? reason
     const upload = typeof hop.body === 'string' ? undefined : hop.body
     const body: ProxyBody = {
       grant_id: grantId,
@@ -49,6 +61,7 @@ export function proxiedFetch(
       headers: Object.fromEntries(hop.headers),
       ...(typeof hop.body === 'string' && hop.body !== '' && { body_base64: hop.body }),
       ...(timeoutMs !== null && { timeout_ms: timeoutMs }),
+      ...(why !== undefined && { reason: why }),
       stream: true,
     }
     const call = { method: 'POST', path: '/v4/proxy', body, headers, showsRedirects: true } as const
@@ -59,7 +72,9 @@ export function proxiedFetch(
           { ...call, rateWaitMs: timeoutMs ?? longestMs },
           { signal, timeoutMs: (timeoutMs ?? longestMs) + 10_000 },
         )
-    if (answer.headers.has('x-sallyport-upstream')) return answer
+    if (answer.headers.has('x-sallyport-upstream')) return toResponse(answer, answered)
+    const held = answer.status === 202 ? await heldReplyIn(answer) : undefined
+    if (held) return envelopeResponse(await settle(held, { ...waiting, signal }), answered)
     await answer.body?.cancel()
     throw new SallyportError('unexpected_answer', 'The response is not from an upstream.', { status: answer.status })
   }
@@ -76,12 +91,11 @@ export function proxiedFetch(
     const { first, signal, owner, redirect } = await readRequest(input, init)
     for (let hop = first, hops = 0; ; hops++) {
       const answered = { url: hop.url, method: hop.method, redirected: hops > 0 }
-      const answer = await send(hop, signal).catch(refused)
-      if (answer instanceof SallyportError) {
-        return typeof onRefusal === 'function' ? onRefusal(answer) : refusalResponse(answer, answered)
+      const response = await send(hop, signal, answered).catch(refused)
+      if (response instanceof SallyportError) {
+        return typeof onRefusal === 'function' ? onRefusal(response) : refusalResponse(response, answered)
       }
-      if (owner && answer.body) signalOwners.set(answer.body, owner)
-      const response = toResponse(answer, answered)
+      if (owner && response.body) signalOwners.set(response.body, owner)
       if (redirect === 'manual' || !isRedirect(response)) return response
       // A redirect's body is never read and may be endless: cancel it, whatever happens next.
       const leave = () => response.body?.cancel()
@@ -101,5 +115,15 @@ export function proxiedFetch(
       }
       await leave()
     }
+  }
+}
+
+/** Undefined if it is something else. */
+async function heldReplyIn(answer: Response): Promise<HeldReply | undefined> {
+  try {
+    const reply = JSON.parse(await readBounded(answer, maxHeldReplyBytes)) as HeldReply
+    return isHeld(reply) ? reply : undefined
+  } catch {
+    return undefined
   }
 }

@@ -10,7 +10,11 @@ export interface Hop {
   headers: Headers
   /** Base64, or a long body. */
   body: string | Upload | undefined
+  /** Why the call is made, for a person who has to approve it. */
+  reason: string | undefined
 }
+
+const reasonHeader = 'x-sallyport-reason'
 
 type FetchArguments = Parameters<typeof globalThis.fetch>
 
@@ -24,9 +28,11 @@ export async function readRequest(...[input, init]: FetchArguments) {
   const headers = new Headers(request.headers)
   // Some APIs reject requests without Accept, and every runtime sends it. The service adds a User-Agent.
   if (!headers.has('accept')) headers.set('accept', '*/*')
+  const reason = headers.get(reasonHeader) ?? undefined
+  headers.delete(reasonHeader)
   signal?.throwIfAborted()
   const body = request.body ? await readBody(request.body, init?.body, signal) : undefined
-  const first: Hop = { method, url: withoutFragment(request.url), headers, body }
+  const first: Hop = { method, url: withoutFragment(request.url), headers, body, reason }
   return { first, signal, owner, redirect }
 }
 
@@ -56,7 +62,7 @@ export function redirected(hop: Hop, { status, headers }: Response): Hop | undef
   const becomesGet = status === 303 ? !['GET', 'HEAD'].includes(hop.method) : status < 303 && hop.method === 'POST'
   if (!becomesGet) return { ...hop, url }
   const kept = [...hop.headers].filter(([name]) => !name.startsWith('content-'))
-  return { method: 'GET', url, headers: new Headers(kept), body: undefined }
+  return { ...hop, method: 'GET', url, headers: new Headers(kept), body: undefined }
 }
 
 function withoutFragment(url: string): string {
