@@ -5,9 +5,7 @@ import { exitCodes } from './exit-codes.ts'
 import { CommandFailure } from './failures.ts'
 import type { Shell } from './shell.ts'
 import { shellWord } from './shell-word.ts'
-import { elapsed } from './times.ts'
-
-const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+import { spin } from './spinner.ts'
 
 type Decided = Awaited<ReturnType<AgentClient['waitForGrant']>>
 
@@ -17,15 +15,7 @@ export async function waitForDecision(
   accessRequestId: string,
   timeoutSeconds: number | undefined,
 ): Promise<Decided> {
-  const since = Date.now()
-  let frame = 0
-  const draw = () => {
-    output.progress(
-      `${frames[frame++ % frames.length] ?? ''} Waiting for a decision, ${elapsed(since)}  (Ctrl-C stops waiting, the request stays open)`,
-    )
-  }
-  const timer = setInterval(draw, 120)
-  draw()
+  const stop = spin(output, (time) => `Waiting for a decision, ${time}  (Ctrl-C stops waiting, the request stays open)`)
   const later = { hint: `Continue waiting: sallyport wait ${shellWord(accessRequestId)}` }
   try {
     return await agent.waitForGrant(accessRequestId, {
@@ -47,7 +37,6 @@ export async function waitForDecision(
     }
     throw error
   } finally {
-    clearInterval(timer)
-    output.progress(undefined)
+    stop()
   }
 }
