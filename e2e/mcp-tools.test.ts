@@ -22,6 +22,8 @@ overEachTransport(shared, ({ connect, cli, server }) => {
       request_access: [false, false],
       read_api: [true, false],
       call_api: [false, true],
+      call_result: [true, false],
+      cancel_call: [false, false],
       read_result: [true, false],
       sandbox: [false, false],
     })

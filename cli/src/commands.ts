@@ -3,8 +3,10 @@ import type { Command } from './command.ts'
 import { agentsDisable, agentsList } from './commands/agents.ts'
 import { audit } from './commands/audit.ts'
 import { call } from './commands/call.ts'
+import { callsCancel, callsList, callsShow, callsWait } from './commands/calls.ts'
 import { completion } from './commands/completion.ts'
 import { connectionsAdd, connectionsList, connectionsReplace } from './commands/connections.ts'
+import { callsApprove, callsDeny, callsRepeats } from './commands/decide-calls.ts'
 import { grantsList, grantsRevoke } from './commands/grants.ts'
 import { login, logout } from './commands/login.ts'
 import { loginLink } from './commands/login-link.ts'
@@ -33,6 +35,10 @@ export const commands: readonly Command[] = [
   request,
   wait,
   call,
+  callsList,
+  callsShow,
+  callsWait,
+  callsCancel,
   grantsList,
   grantsRevoke,
   receiptShow,
@@ -43,6 +49,9 @@ export const commands: readonly Command[] = [
   connectionsList,
   connectionsAdd,
   connectionsReplace,
+  callsApprove,
+  callsDeny,
+  callsRepeats,
   loginLink,
   providersPresets,
   providersAdd,

@@ -57,7 +57,7 @@ export function describeFailure(error: unknown): Failure {
 }
 
 function ofService(error: SallyportError): Failure {
-  const { code, message, retryable, field, requestId, accessRequest, upstreamStatus } = error
+  const { code, message, retryable, field, requestId, accessRequest, upstreamStatus, call, denialReason } = error
   return {
     exitCode: exitCodeOf(error),
     code,
@@ -68,6 +68,8 @@ function ofService(error: SallyportError): Failure {
       ...(field !== undefined && { field }),
       ...(upstreamStatus !== undefined && { upstream_status: upstreamStatus }),
       ...(accessRequest && { access_request: accessRequest }),
+      ...(call && { call_id: call.callId, approval_url: call.approvalUrl }),
+      ...(denialReason !== undefined && { denial_reason: denialReason }),
       ...(requestId !== undefined && { request_id: requestId }),
     },
   }
@@ -83,9 +85,11 @@ function hintOf({ code, field }: SallyportError): string | undefined {
 }
 
 function exitCodeOf({ code, retryable, status = 0 }: SallyportError): ExitCode {
-  if (code === 'access_denied' || code === 'access_expired' || code === 'access_cancelled') return exitCodes.denied
+  if (/^(?:access|call)_(?:denied|expired|cancelled)$/.test(code)) return exitCodes.denied
+  if (code === 'approval_pending') return exitCodes.pending
   if (code === 'unauthenticated') return exitCodes.credential
-  if (code.startsWith('upstream_')) return exitCodes.upstream
+  // The call was made, or may have been.
+  if (code.startsWith('upstream_') || code === 'outcome_unknown') return exitCodes.upstream
   if (retryable || code === 'no_answer' || code === 'timeout') return exitCodes.unavailable
   if (code === 'internal' || code === 'unexpected_answer') return exitCodes.unexpected
   return status === 400 || status === 413 ? exitCodes.usage : exitCodes.refused

@@ -1,5 +1,5 @@
 /** Makes one proxied call: with the SDK's `fetch`, or with `proxy` if there is an idempotency key. */
-import type { AgentClient } from '@sallyport/sdk'
+import type { AgentClient, HeldCallOptions, ProxyReply } from '@sallyport/sdk'
 
 const droppedHeaders = 'x-sallyport-dropped-headers'
 
@@ -8,7 +8,7 @@ export function droppedOf({ headers }: Response): string[] {
   return headers.get(droppedHeaders)?.split(', ') ?? []
 }
 
-export interface ProxiedCall {
+export interface ProxiedCall extends Omit<HeldCallOptions, 'signal'> {
   grantId: string
   method: string
   url: string
@@ -20,13 +20,15 @@ export interface ProxiedCall {
   /** Null for no limit on the response. */
   timeoutMs: number | null
   idempotencyKey: string | undefined
+  /** Shown to a person who has to approve the call. */
+  reason?: string | undefined
   signal: AbortSignal
 }
 
 export async function proxied(agent: AgentClient, call: ProxiedCall): Promise<Response> {
   if (call.idempotencyKey !== undefined) return keyed(agent, call, call.idempotencyKey)
-  const { grantId, method, url, headers, body, follow, onRedirect, timeoutMs, signal } = call
-  return agent.fetch(grantId, { timeoutMs, onRedirect, onRefusal: 'throw' })(url, {
+  const { grantId, method, url, headers, body, follow, onRedirect, timeoutMs, signal, reason, waitMs, onWaiting } = call
+  return agent.fetch(grantId, { timeoutMs, onRedirect, onRefusal: 'throw', reason, waitMs, onWaiting })(url, {
     method,
     headers,
     signal,
@@ -37,7 +39,7 @@ export async function proxied(agent: AgentClient, call: ProxiedCall): Promise<Re
 
 /** Not streamed. JSON is parsed and written again, so whitespace may differ from the upstream's response. */
 async function keyed(agent: AgentClient, call: ProxiedCall, idempotencyKey: string): Promise<Response> {
-  const { grantId, method, url, headers, body, follow, timeoutMs, signal } = call
+  const { grantId, method, url, headers, body, follow, timeoutMs, signal, reason, waitMs, onWaiting } = call
   const answer = await agent.proxy(
     {
       grant_id: grantId,
@@ -47,9 +49,15 @@ async function keyed(agent: AgentClient, call: ProxiedCall, idempotencyKey: stri
       ...(body && { body_base64: body.toString('base64') }),
       ...(follow && { follow_redirects: true }),
       ...(timeoutMs !== null && { timeout_ms: timeoutMs }),
+      ...(reason !== undefined && { reason }),
     },
-    { signal, idempotencyKey },
+    { signal, idempotencyKey, waitMs, onWaiting },
   )
+  return responseOf(answer)
+}
+
+/** Of a call whose response was buffered. */
+export function responseOf(answer: ProxyReply): Response {
   const { status, body: content, body_encoding: encoding } = answer
   const text = encoding === 'json' ? JSON.stringify(content) : String(content)
   const bytes = encoding === 'base64' ? Buffer.from(text, 'base64') : Buffer.from(text)

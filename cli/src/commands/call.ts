@@ -1,4 +1,5 @@
 import type { AgentClient, ProxyReply } from '@sallyport/sdk'
+import { throughApproval } from '../call-approval.ts'
 import { readCall } from '../call-input.ts'
 import type { CallInput, CallWords } from '../call-input.ts'
 import { chooseGrant } from '../choose-grant.ts'
@@ -22,7 +23,10 @@ export const call = command({
   about: `The service adds the credential and redacts it from the response. The body is written to standard output
 unchanged; on a terminal, JSON is formatted and control characters are escaped.
 docs/cli.md lists how options differ from curl's.
-Exit codes: 0 for a status below 400, 22 for 4xx, 23 for 5xx, 4 if the call was refused and not made.`,
+A grant can require that a person approves a call. Then the link is printed on standard error, and the command waits for
+the decision; Ctrl-C cancels the call.
+Exit codes: 0 for a status below 400, 22 for 4xx, 23 for 5xx, 4 if the call was refused and not made, 5 if a person
+denied it or it expired, 6 if it still waits for a person.`,
   operands: [{ name: 'url', summary: 'an https URL that a grant covers' }],
   options: {
     grant: {
@@ -70,6 +74,13 @@ Exit codes: 0 for a status below 400, 22 for 4xx, 23 for 5xx, 4 if the call was 
       range: [1, 300],
       summary: 'timeout (default: 60)',
     },
+    reason: { type: 'text', value: 'TEXT', summary: 'why you make this call; shown to a person who has to approve it' },
+    wait: {
+      type: 'number',
+      value: 'SECONDS',
+      range: [0, 604_800],
+      summary: 'how long to wait if a person has to approve the call (default: until it expires)',
+    },
     'dry-run': { type: 'boolean', summary: 'only check whether the call would be allowed' },
   },
   examples: [
@@ -102,6 +113,8 @@ interface CallOptions extends Omit<CallWords, 'url'> {
   location: boolean
   'idempotency-key': string | undefined
   timeout: number | undefined
+  reason: string | undefined
+  wait: number | undefined
   'dry-run': boolean
   fail: boolean
   silent: boolean
@@ -127,14 +140,19 @@ async function make(
   const made = { ...options, shell, agent, grantId, input }
   if (options['dry-run']) return dryRun(made)
   if (shell.json) return envelope(made)
-  const response = await proxied(agent, {
-    ...input,
-    grantId,
-    follow: options.location,
-    timeoutMs: options.timeout === undefined ? (stream ? null : usualTimeoutMs) : options.timeout * 1000,
-    idempotencyKey: options['idempotency-key'],
-    signal: shell.interrupted,
-  })
+  const response = await throughApproval({ shell, agent, isSilent }, (onWaiting) =>
+    proxied(agent, {
+      ...input,
+      ...waitOf(made),
+      grantId,
+      follow: options.location,
+      timeoutMs: options.timeout === undefined ? (stream ? null : usualTimeoutMs) : options.timeout * 1000,
+      idempotencyKey: options['idempotency-key'],
+      reason: options.reason,
+      signal: shell.interrupted,
+      onWaiting,
+    }),
+  )
   const dropped = droppedOf(response)
   if (dropped.length > 0 && !isSilent) sayDropped(shell, dropped)
   const isFailure = options.fail && response.status >= 400
@@ -150,10 +168,17 @@ interface Made {
   input: CallInput
   location: boolean
   timeout: number | undefined
+  reason: string | undefined
+  wait: number | undefined
+  silent: boolean
   'idempotency-key': string | undefined
 }
 
-function wire({ grantId, input: { method, url, headers, body }, location, timeout }: Made) {
+function waitOf({ wait }: Made): { waitMs?: number } {
+  return wait === undefined ? {} : { waitMs: wait * 1000 }
+}
+
+function wire({ grantId, input: { method, url, headers, body }, location, timeout, reason }: Made) {
   return {
     grant_id: grantId,
     method,
@@ -162,12 +187,15 @@ function wire({ grantId, input: { method, url, headers, body }, location, timeou
     ...(body && { body_base64: body.toString('base64') }),
     ...(location && { follow_redirects: true }),
     ...(timeout !== undefined && { timeout_ms: timeout * 1000 }),
+    ...(reason !== undefined && { reason }),
   }
 }
 
 async function envelope(made: Made): Promise<ExitCode> {
-  const { shell, agent, 'idempotency-key': idempotencyKey } = made
-  const reply: ProxyReply = await agent.proxy(wire(made), { signal: shell.interrupted, idempotencyKey })
+  const { shell, agent, silent: isSilent, 'idempotency-key': idempotencyKey } = made
+  const reply: ProxyReply = await throughApproval({ shell, agent, isSilent }, (onWaiting) =>
+    agent.proxy(wire(made), { ...waitOf(made), signal: shell.interrupted, idempotencyKey, onWaiting }),
+  )
   shell.output.json(reply)
   return codeOf(reply.status)
 }
@@ -199,7 +227,7 @@ function told({ output }: Shell, url: URL, status: number, isSilent: boolean): E
   return code
 }
 
-function codeOf(status: number): ExitCode {
+export function codeOf(status: number): ExitCode {
   if (status < 400) return exitCodes.done
   return status < 500 ? exitCodes.upstreamClientError : exitCodes.upstreamServerError
 }

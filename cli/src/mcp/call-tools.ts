@@ -5,9 +5,10 @@
  */
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { z } from 'zod'
-import { makeCall } from './call.ts'
+import { earlierResult, makeCall } from './call.ts'
+import { waitSeconds } from './decision.ts'
 import { createKeptAnswers, partOf, rest } from './kept-answers.ts'
-import { callOutput, readOutput, resultOutput, sandboxOutput } from './output-schemas.ts'
+import { callOutput, cancelledOutput, readOutput, resultOutput, sandboxOutput } from './output-schemas.ts'
 import type { McpNeeds } from './server.ts'
 import { answering, asData, dataNote, facts, failed } from './tool-results.ts'
 
@@ -24,6 +25,13 @@ const call = {
     .describe('A grant id from list_grants. Optional if all grants that cover the URL are for the same account'),
   headers: z.record(z.string(), z.string()).optional().describe('Omit credentials: the service adds them'),
   follow_redirects: z.boolean().optional().describe('Follow redirects that the grant covers'),
+  reason: z
+    .string()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe('Why you make this call, in one sentence. Shown to the person if they have to approve it'),
+  wait_seconds: waitSeconds.default(20),
   timeout_seconds: z.int().min(1).max(300).optional().describe('Default: 60'),
   max_characters: z
     .int()
@@ -32,6 +40,11 @@ const call = {
     .default(shownByDefault)
     .describe('Maximum number of characters of the response to show'),
 }
+
+const callId = z.string().min(1).max(100).describe('From a result with the status "waiting"')
+
+const mayWait =
+  'A person may have to approve the call: then the result has the status "waiting" and a link. Show them the link, and get the response with call_result. Never change or repeat a call because it waits.'
 
 const anyJson = z.union([
   z.string(),
@@ -50,20 +63,19 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
     'read_api',
     {
       title: 'Read from an API',
-      description: 'Makes a GET or HEAD call to an API with the account of a grant. Read-only.',
+      description: `Makes a GET or HEAD call to an API with the account of a grant. Read-only. ${mayWait}`,
       inputSchema: z.strictObject({ method: z.enum(['GET', 'HEAD']).default('GET'), ...call }),
       outputSchema: readOutput,
       annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     },
-    (given, { signal }) => answering(() => makeCall({ ...needs, kept, signal }, { ...given, isReading: true })),
+    (given, extra) => answering(() => makeCall({ ...needs, kept, extra }, { ...given, isReading: true })),
   )
 
   server.registerTool(
     'call_api',
     {
       title: 'Call an API',
-      description:
-        'Makes a call with any method to an API with the account of a grant. May change or delete data; to read, use read_api.',
+      description: `Makes a call with any method to an API with the account of a grant. May change or delete data; to read, use read_api. ${mayWait}`,
       inputSchema: z.strictObject({
         method: z
           .string()
@@ -87,7 +99,40 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
       outputSchema: callOutput,
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     },
-    (given, { signal }) => answering(() => makeCall({ ...needs, kept, signal }, { ...given, isReading: false })),
+    (given, extra) => answering(() => makeCall({ ...needs, kept, extra }, { ...given, isReading: false })),
+  )
+
+  server.registerTool(
+    'call_result',
+    {
+      title: 'Get the response of a call that waited',
+      description:
+        'Waits for the response of a read_api or call_api call that a person has to approve. If it is still waiting, ask the person again later; that is not a denial.',
+      inputSchema: z.strictObject({
+        call_id: callId,
+        wait_seconds: waitSeconds.default(50),
+        max_characters: call.max_characters,
+      }),
+      outputSchema: readOutput,
+      annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    },
+    (given, extra) => answering(() => earlierResult({ ...needs, kept, extra }, given)),
+  )
+
+  server.registerTool(
+    'cancel_call',
+    {
+      title: 'Cancel a call that waits',
+      description: 'Cancels a call that waits for a person, so that it can no longer be approved.',
+      inputSchema: z.strictObject({ call_id: callId }),
+      outputSchema: cancelledOutput,
+      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    },
+    ({ call_id }, { signal }) =>
+      answering(async () => {
+        const { status } = await agent().calls.cancel(call_id, { signal })
+        return facts({ call_id, status })
+      }),
   )
 
   server.registerTool(

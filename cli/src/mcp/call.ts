@@ -5,8 +5,10 @@ import { findGrant, isUnder, toTellApart } from '../choose-grant.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { CommandFailure } from '../failures.ts'
 import { take } from '../listed.ts'
-import { droppedOf, proxied } from '../proxied.ts'
+import { droppedOf, proxied, responseOf } from '../proxied.ts'
 import { readAtMost } from '../read-at-most.ts'
+import type { Extra } from './decision.ts'
+import { boundedWait } from './held-calls.ts'
 import { partOf, rest } from './kept-answers.ts'
 import type { KeptAnswers } from './kept-answers.ts'
 import { mayOverrideMethod } from './method-override.ts'
@@ -25,18 +27,21 @@ interface Given {
   timeout_seconds?: number | undefined
   idempotency_key?: string | undefined
   dry_run?: boolean | undefined
+  reason?: string | undefined
+  wait_seconds: number
   max_characters: number
 }
 
 interface Needs extends McpNeeds {
   kept: KeptAnswers
-  signal: AbortSignal
+  extra: Extra
 }
 
 const mostBytes = 8 * 1024 * 1024
 
 export async function makeCall(needs: Needs, given: Given): Promise<CallToolResult> {
-  const { signal, kept } = needs
+  const { extra } = needs
+  const { signal } = extra
   const url = urlOf(given.url)
   if (!url) return failed({ error: { code: 'invalid_url', message: '`url` must be an absolute https URL.' } })
   if (given.body !== undefined && given.body_base64 !== undefined) {
@@ -52,33 +57,62 @@ export async function makeCall(needs: Needs, given: Given): Promise<CallToolResu
   if (typeof grant !== 'string') return grant
   const body = bodyOf(given)
   if (given.dry_run) return dryRun(agent, { ...given, method }, grant, signal)
-  const response = await proxied(agent, {
-    grantId: grant,
-    method,
-    url: given.url,
-    headers: { ...body.headers, ...given.headers },
-    body: body.bytes,
-    follow: given.follow_redirects ?? false,
-    onRedirect: (next) => {
-      mustRead(new URL(next))
-    },
-    timeoutMs: (given.timeout_seconds ?? 60) * 1000,
-    idempotencyKey: given.idempotency_key,
-    signal,
+  return boundedWait(extra, given.wait_seconds, async (wait) => {
+    const response = await proxied(agent, {
+      ...wait,
+      grantId: grant,
+      method,
+      url: given.url,
+      headers: { ...body.headers, ...given.headers },
+      body: body.bytes,
+      follow: given.follow_redirects ?? false,
+      onRedirect: (next) => {
+        mustRead(new URL(next))
+      },
+      timeoutMs: (given.timeout_seconds ?? 60) * 1000,
+      idempotencyKey: given.idempotency_key,
+      reason: given.reason,
+      signal,
+    })
+    return resultOf(needs, response, url.host, given.max_characters)
   })
+}
+
+/** The response of a call that a person had to approve. */
+export async function earlierResult(
+  needs: Needs,
+  { call_id: id, wait_seconds, max_characters }: { call_id: string; wait_seconds: number; max_characters: number },
+): Promise<CallToolResult> {
+  const { extra } = needs
+  const { signal } = extra
+  const { calls } = needs.agent()
+  const { url, approval_url: approvalUrl, expires_at: expiresAt } = await calls.get(id, { signal })
+  return boundedWait(extra, wait_seconds, async ({ waitMs, onWaiting }) => {
+    onWaiting({ callId: id, approvalUrl, expiresAt })
+    const reply = await calls.wait(id, { waitMs, signal })
+    return resultOf(needs, responseOf(reply), new URL(url).host, max_characters)
+  })
+}
+
+async function resultOf(
+  { kept, extra: { signal } }: Needs,
+  response: Response,
+  host: string,
+  maxCharacters: number,
+): Promise<CallToolResult> {
   const { bytes, isCut, isBroken } = await readAtMost(response, mostBytes, signal)
   const { text, encoding } = textOf(bytes)
-  const { part, end } = partOf(text, 0, given.max_characters)
-  const id = end < text.length ? kept.keep({ source: url.host, text }) : undefined
+  const { part, end } = partOf(text, 0, maxCharacters)
+  const id = end < text.length ? kept.keep({ source: host, text }) : undefined
   const type = (response.headers.get('content-type') ?? 'none').replace(/[^\w/+.;= -]/g, '').slice(0, 100)
   const form = encoding === 'base64' ? ', shown as base64' : ''
   const headers = headersOf(response)
   const dropped = droppedOf(response)
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\n`)
   const lines = [
-    `${url.host} responded with ${response.status} (content-type: ${type}; ${bytes.length} bytes${form}).`,
+    `${host} responded with ${response.status} (content-type: ${type}; ${bytes.length} bytes${form}).`,
     ...(dropped.length === 0 ? [] : [`Headers not forwarded: ${dropped.join(', ')}.`]),
-    asData(url.host, `${head.join('')}${head.length === 0 ? '' : '\n'}${part}`),
+    asData(host, `${head.join('')}${head.length === 0 ? '' : '\n'}${part}`),
     ...(id === undefined ? [] : [rest(id, end, text.length)]),
     ...(isCut ? [`The response is longer than ${mostBytes} bytes; the rest was discarded.`] : []),
     ...(isBroken ? ['The response was cut off before it was complete.'] : []),
@@ -86,8 +120,8 @@ export async function makeCall(needs: Needs, given: Given): Promise<CallToolResu
   const isError = response.status >= 400 || isBroken
   const auditId = response.headers.get('x-sallyport-audit-id')
   const structuredContent = {
-    ...{ status: response.status, host: url.host, content_type: type, bytes: bytes.length, body_encoding: encoding },
-    data: { note: dataNote(url.host), headers, body: part },
+    ...{ status: response.status, host, content_type: type, bytes: bytes.length, body_encoding: encoding },
+    data: { note: dataNote(host), headers, body: part },
     ...{ length: text.length, next_offset: id === undefined ? null : end },
     ...(id !== undefined && { result_id: id }),
     ...{ is_cut: isCut, is_broken_off: isBroken, dropped_headers: dropped },
@@ -124,7 +158,8 @@ async function usableGrant(
   url: URL,
   method: string,
 ): Promise<string | CallToolResult> {
-  const { signal, anyone } = needs
+  const { anyone, extra } = needs
+  const { signal } = extra
   const choice = await findGrant(agent, { url, method, signal })
   if ('grant' in choice) return choice.grant.grant_id
   if (choice.grants.length > 0) {

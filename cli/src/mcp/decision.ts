@@ -77,7 +77,11 @@ async function termsOf(agent: AgentClient, grantId: string, signal: AbortSignal)
 }
 
 /** Sends progress notifications if the client asked for them. */
-function progressOf({ _meta, sendNotification }: Extra, total: number): () => void {
+export function progressOf(
+  { _meta, sendNotification }: Extra,
+  total: number,
+  message = 'Waiting for the person to decide',
+): () => void {
   const progressToken = _meta?.progressToken
   if (progressToken === undefined) return () => undefined
   const started = Date.now()
@@ -85,7 +89,7 @@ function progressOf({ _meta, sendNotification }: Extra, total: number): () => vo
   return () => {
     const progress = Math.max(last + 0.001, (Date.now() - started) / 1000)
     last = progress
-    const params = { progressToken, progress, total, message: 'Waiting for the person to decide' }
+    const params = { progressToken, progress, total, message }
     sendNotification({ method: 'notifications/progress', params }).catch(() => undefined)
   }
 }

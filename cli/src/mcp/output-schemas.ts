@@ -57,12 +57,23 @@ const answer = {
   audit_id: z.string().optional(),
 }
 
-export const readOutput = z.object(answer)
+/** A response, or where a person has to approve the call first. */
+export const readOutput = z.object({
+  ...z.object(answer).partial().shape,
+  status: z.union([answer.status, z.literal('waiting').describe('A person has to approve the call')]),
+  call_id: z.string().optional().describe('Of a waiting call, for call_result and cancel_call'),
+  approval_url: z.string().optional().describe('Where the person decides: show it to them'),
+  expires_at: moment.optional().describe('Until when they can decide'),
+  next: next.optional(),
+})
 
 /** A response, or with dry_run the service's verdict on the call. */
 export const callOutput = z.object({
   ...readOutput.partial().shape,
   allowed: z.boolean().optional().describe('With dry_run: whether the call would be allowed'),
+  asks: z.boolean().optional().describe('With dry_run: whether a person would have to approve it first'),
+  access: z.string().nullish().describe('With dry_run: read, write or destructive'),
+  term: z.string().nullish().describe('With dry_run: the term of the grant that decides'),
   would_inject: z.looseObject({ header: z.string().optional(), value: z.string() }).nullish(),
   grant: z.looseObject({ grant_id: z.string() }).nullish(),
 })
@@ -74,5 +85,7 @@ export const resultOutput = z.object({
   length,
   data: z.object({ note, body: z.string() }),
 })
+
+export const cancelledOutput = z.object({ call_id: z.string(), status: z.string() })
 
 export const sandboxOutput = z.object({ grant_id: z.string(), echo_url: z.string(), expires_at: moment, next })

@@ -40,12 +40,23 @@ function adviceFor(error: unknown, { code, hint, facts, exitCode }: Failure): st
   if (facts['access_request']) {
     return 'A person has to approve this. Call request_access with the members of access_request and a reason.'
   }
+  if (code in endings) return endings[code as keyof typeof endings]
   if (code === 'grant_not_found') return 'Call list_grants.'
   if (exitCode === exitCodes.credential) {
     return 'Tell the person to register an agent for this MCP server, or to set SALLYPORT_AGENT_TOKEN for it. No tool can do that.'
   }
   if (facts['retryable'] === true) return 'The same call may succeed later.'
   return error instanceof CommandFailure ? hint : undefined
+}
+
+/** Of calls that a person had to approve. */
+const endings = {
+  call_denied:
+    'The person said no. Tell them what you cannot do. Do not make this call again, nor another one with the same effect, unless they ask for it.',
+  call_expired:
+    'This is not a denial. Ask the person whether they still want it; if so, make the same call again and show them the new link.',
+  call_cancelled: 'The call was not made. If it is still needed, check the grant with list_grants.',
+  outcome_unknown: 'Check with the API whether the call was made, before you make it again.',
 }
 
 /** Replaces HTTP terms in the service's messages by names of tools. */
