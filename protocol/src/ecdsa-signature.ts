@@ -1,3 +1,5 @@
+import { fromBase64url } from './v1/base64url.ts'
+
 /**
  * Converts an ECDSA P-256 signature from DER to the 64 bytes r ‖ s of Web Crypto. Undefined unless it is strict DER: no
  * extra bytes, non-minimal lengths, negative integers or leading zeros.
@@ -31,4 +33,23 @@ export function toDer(p1363: Uint8Array): Uint8Array<ArrayBuffer> {
     return [0x02, signed.length, ...signed]
   })
   return Uint8Array.from([0x30, integers.length, ...integers])
+}
+
+/** Whether the key signed the text: DER in base64url without padding. False for anything that is malformed. */
+export async function isSignedText(
+  text: string,
+  signature: string,
+  { kty, crv, x, y }: { kty: string; crv: string; x: string; y: string },
+): Promise<boolean> {
+  const der = signature.endsWith('=') ? undefined : fromBase64url(signature)
+  const bytes = der && toP1363(der)
+  if (!bytes) return false
+  const { subtle } = crypto
+  try {
+    const curve = { name: 'ECDSA', namedCurve: 'P-256' }
+    const key = await subtle.importKey('jwk', { kty, crv, x, y }, curve, false, ['verify'])
+    return await subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, key, bytes, new TextEncoder().encode(text))
+  } catch {
+    return false
+  }
 }

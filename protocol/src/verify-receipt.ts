@@ -4,7 +4,7 @@
  */
 import { approvalMessage } from './approval-message.ts'
 import { canonicalJson } from './canonical-json.ts'
-import { toP1363 } from './ecdsa-signature.ts'
+import { isSignedText } from './ecdsa-signature.ts'
 import { grantModes, maxAccesses, termNames } from './grant-terms.ts'
 import type { TermName } from './grant-terms.ts'
 import type { Receipt } from './grants.ts'
@@ -54,7 +54,7 @@ async function check(receipt: Receipt): Promise<ReceiptCheck> {
   if (challenge === null || device === null || signature === null) return invalid('a part of the signature is missing')
   const message = messageOf(receipt, challenge)
   if (message === undefined || receipt.signing_input !== message) return invalid('another text was signed')
-  if (!(await isSigned(message, signature, device.public_key_jwk))) return invalid('the signature does not verify')
+  if (!(await isSignedText(message, signature, device.public_key_jwk))) return invalid('the signature does not verify')
   if (!(await holdsDecision(challenge.nonce, decision))) return invalid('the nonce was not made for this decision')
   const wider = covers.find((name) => !isWithin(name, grant[name], decision?.[name]))
   if (wider !== undefined) return invalid(`"${wider}" was granted otherwise than it was signed`)
@@ -66,24 +66,6 @@ function messageOf(receipt: Receipt, { challenge_id, nonce }: NonNullable<Receip
     return approvalMessage(challenge_id, nonce, receipt.access_request_id, 'approve')
   } catch {
     return undefined
-  }
-}
-
-async function isSigned(
-  message: string,
-  signature: string,
-  { kty, crv, x, y }: NonNullable<Receipt['device']>['public_key_jwk'],
-): Promise<boolean> {
-  const der = fromBase64url(signature)
-  const bytes = der && toP1363(der)
-  if (!bytes) return false
-  const { subtle } = crypto
-  try {
-    const curve = { name: 'ECDSA', namedCurve: 'P-256' }
-    const key = await subtle.importKey('jwk', { kty, crv, x, y }, curve, false, ['verify'])
-    return await subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, key, bytes, new TextEncoder().encode(message))
-  } catch {
-    return false
   }
 }
 
