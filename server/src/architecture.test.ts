@@ -65,6 +65,7 @@ const rows = [
   ['grants', 'callbacks'],
   ['access-requests', 'call-log'],
   ['proxy'],
+  ['held-calls'],
   ['sandbox', 'health'],
   ['legacy-v1'],
 ]
