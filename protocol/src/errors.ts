@@ -136,6 +136,11 @@ export const errorKinds = {
     retryable: false,
     message: 'The access request is no longer pending. Read it to see its status.',
   },
+  call_not_waiting: {
+    status: 409,
+    retryable: false,
+    message: 'The call is no longer waiting for a decision. Read it to see its status.',
+  },
   decision_mismatch: {
     status: 409,
     retryable: false,

@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox'
 /** What can change. Each topic is a list of the caller's that should be reloaded. */
 export const eventTopics = [
   'access_requests',
+  'calls',
   'grants',
   'connections',
   'devices',

@@ -8,6 +8,7 @@ import { service } from './service.ts'
 /** The query keys that each topic invalidates. */
 const keysOf: Record<EventTopic, string[]> = {
   access_requests: ['access-requests'],
+  calls: ['calls'],
   grants: ['grants'],
   connections: ['connections'],
   devices: ['devices'],

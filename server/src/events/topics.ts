@@ -15,6 +15,7 @@ const requests: Meaning = { topics: ['access_requests'] }
 const devices: Meaning = { topics: ['devices'] }
 const me: Meaning = { topics: ['me'] }
 const sessions: Meaning = { topics: ['sessions'] }
+const calls: Meaning = { topics: ['calls'] }
 const muted: Meaning = { topics: ['muted_agents', 'access_requests'] }
 
 const meanings: Record<AuditEvent, Meaning> = {
@@ -65,6 +66,12 @@ const meanings: Record<AuditEvent, Meaning> = {
   'proxy.hop': nothing,
   'proxy.outcome': nothing,
   'proxy.refused': nothing,
+  'proxy.held': calls,
+  'proxy.approved': calls,
+  'proxy.denied': calls,
+  'proxy.expired': calls,
+  'proxy.cancelled': calls,
+  'repeat.revoked': calls,
   'v1.registered': nothing,
   'v1.refreshed': nothing,
   'v1.key_rotated': nothing,
@@ -78,6 +85,7 @@ const meanings: Record<AuditEvent, Meaning> = {
 /** Topics that a device may listen to. */
 export const deviceTopics: ReadonlySet<EventTopic> = new Set([
   'access_requests',
+  'calls',
   'connections',
   'devices',
   'providers',

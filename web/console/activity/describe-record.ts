@@ -85,6 +85,7 @@ const sentences: Record<Exclude<Event, CallEvent>, Describe> = {
   'access_request.cancelled': (_record, who) => [who, ' cancelled its request'],
   'grant.revoked': (record, who) =>
     textOf(record, 'by') === 'agent' ? [who, ' gave up its access'] : ['You revoked the access of ', who],
+  'repeat.revoked': (_record, who) => ['From now on, ', who, ' asks again before calls that it could repeat'],
   'pairing_code.issued': says('You created a pairing code'),
   'device.paired': says('A device was paired'),
   'device.enrolled': says('A device was allowed to approve'),
