@@ -21,7 +21,7 @@ export const v4Terms: Mutation[] = [
   },
   {
     row: 'Events 2: one stranger does not use up the pushes of others',
-    file: 'server/src/access-requests/notify.ts',
+    file: 'server/src/devices/push-limits.ts',
     from: '[{ key: `pushes-from:${agentId}:${who}`, limit: hour }],',
     to: '[{ key: `pushes-from:${who}`, limit: hour }],',
   },

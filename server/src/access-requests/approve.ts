@@ -5,6 +5,7 @@ import { statusOf as connectionStatusOf } from '../connections/connection.ts'
 import type { Connection } from '../connections/connection.ts'
 import type { ConnectionStore } from '../connections/connection-store.ts'
 import type { Signed } from '../devices/challenge.ts'
+import type { Decider, Signature } from '../devices/judge-signed.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
 import type { Queries } from '../platform/database/database.ts'
@@ -13,8 +14,8 @@ import { newId } from '../platform/ids.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { User } from '../sessions/user.ts'
 import type { AccessRequest } from './access-request.ts'
-import { judgeSigned, lockPending, settleOutside } from './decide.ts'
-import type { DecideNeeds, Decider, Signature } from './decide.ts'
+import { lockPending, settleOutside, signatureOn } from './decide.ts'
+import type { DecideNeeds } from './decide.ts'
 import { grantedBy } from './decision.ts'
 import type { Decision } from './decision.ts'
 import { receiptFor } from './receipt.ts'
@@ -46,7 +47,7 @@ export async function approveAccessRequest(
     const { request, user } = await lockPending(needs, tx, decider, accessRequestId, now)
     const { provider, connection } = await judgeWhatItStandsOn(needs, tx, request, decision, userId, now)
     const granted = grantedBy(decision, request, provider, connection, now)
-    const signature = await judgeSigned(needs, tx, decider, request, 'approve', signed)
+    const signature = await signatureOn(needs, tx, decider, request, 'approve', signed)
     judgeScope(user, decider, sent, signature)
     const approved = {
       grantId: newId('grt', now),

@@ -6,10 +6,9 @@ import type { Verdict } from '@sallyport/protocol/approval-message'
 import type { AuditWriter } from '../audit/audit-log.ts'
 import type { CallbackStore } from '../callbacks/callback-store.ts'
 import type { Challenge, Signed } from '../devices/challenge.ts'
-import { mayDecide as deviceMayDecide } from '../devices/device.ts'
-import type { Device } from '../devices/device.ts'
+import { judgeSigned } from '../devices/judge-signed.ts'
+import type { Decider, Signature } from '../devices/judge-signed.ts'
 import type { PushStore } from '../devices/push-store.ts'
-import { takeSignature } from '../devices/take-signature.ts'
 import type { TakeSignatureNeeds } from '../devices/take-signature.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
@@ -35,19 +34,6 @@ export interface DecideNeeds extends TakeSignatureNeeds {
   onDecided: () => void
 }
 
-/** Who decides: a user in the console or on a device. */
-export interface Decider {
-  user: User
-  device: Device | undefined
-}
-
-export interface Signature extends Signed {
-  challenge: Challenge
-  device: Device
-  /** The signed text. */
-  message: string
-}
-
 /**
  * Locks the pending request and the user's current row, so that nothing that is checked here, such as whether device
  * approval is required, can change before the decision is written.
@@ -67,23 +53,17 @@ export async function lockPending(
   return { request, user }
 }
 
-/** A signature is verified whenever it was sent. A device decides by its key, never by its session alone. */
-export async function judgeSigned(
+/** The signature on a decision, if there is one. */
+export function signatureOn(
   needs: DecideNeeds,
   tx: Queries,
-  { user, device }: Decider,
+  decider: Decider,
   { accessRequestId }: AccessRequest,
   verdict: Verdict,
   signed: Signed | undefined,
 ): Promise<Signature | undefined> {
-  if (device && !deviceMayDecide(device)) throw new ServiceError('device_key_required')
-  if (!signed) {
-    if (device) throw new ServiceError('device_signature_required')
-    return undefined
-  }
   const message = ({ challengeId, nonce }: Challenge) => approvalMessage(challengeId, nonce, accessRequestId, verdict)
-  const taken = await takeSignature(needs, tx, signed, { userId: user.userId, subject: accessRequestId, message })
-  return { ...signed, ...taken, message: message(taken.challenge) }
+  return judgeSigned(needs, tx, decider, { subject: accessRequestId, message }, signed)
 }
 
 /** Part of the transaction that decides: makes the callback due, and drops pushes that are no longer needed. */

@@ -1,10 +1,11 @@
 import type { Signed } from '../devices/challenge.ts'
+import type { Decider } from '../devices/judge-signed.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { AccessRequest } from './access-request.ts'
 import { muteAgent } from './mute-agent.ts'
 import type { MuteNeeds } from './mute-agent.ts'
-import { judgeSigned, lockPending, settleOutside } from './decide.ts'
-import type { DecideNeeds, Decider } from './decide.ts'
+import { lockPending, settleOutside, signatureOn } from './decide.ts'
+import type { DecideNeeds } from './decide.ts'
 import { muteMs } from './muted-agent.ts'
 
 export type DenyNeeds = DecideNeeds & MuteNeeds
@@ -29,7 +30,7 @@ export async function denyAccessRequest(
   const denied = await database.transaction(async (tx) => {
     const now = clock()
     const { request } = await lockPending(needs, tx, decider, accessRequestId, now)
-    const signature = await judgeSigned(needs, tx, decider, request, 'deny', signed)
+    const signature = await signatureOn(needs, tx, decider, request, 'deny', signed)
     const on = signature?.device.deviceId ?? null
     const ending = { status: 'denied', by: userId, on, reason: reason ?? null } as const
     const ended = await accessRequests.end(tx, accessRequestId, ending, now)

@@ -2,7 +2,7 @@ import { termNames } from '@sallyport/protocol/grant-terms'
 import type { Receipt } from '@sallyport/protocol/grants'
 import type { Grant } from '../grants/grant.ts'
 import { termsView } from '../grants/grant-view.ts'
-import type { Signature } from './decide.ts'
+import type { Signature } from '../devices/judge-signed.ts'
 
 type ApprovedGrant = Grant & { userId: string; connectionId: string; accessRequestId: string }
 

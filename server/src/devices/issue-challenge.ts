@@ -18,28 +18,29 @@ export interface IssueChallengeNeeds {
 }
 
 /**
- * The challenge is valid only for this device and subject. The signature also covers `decision`, in canonical JSON (RFC
- * 8785).
+ * The challenge is valid only for this device and subject. The signature also covers `decision`: canonical JSON (RFC
+ * 8785), which is stored, or its SHA-256.
  */
 export async function issueChallenge(
   { config, database, challenges, clock }: IssueChallengeNeeds,
   device: Device,
   subject: string,
-  decision?: string,
+  decision?: string | Buffer,
 ): Promise<Challenge> {
   // Checked again when the signature arrives.
   if (!mayDecide(device)) throw new ServiceError('device_key_required')
   const now = clock()
   const { deviceId, userId } = device
   const random = randomBytes(32)
-  const covered = decision === undefined ? random : Buffer.concat([random, sha256(decision)])
+  const hash = typeof decision === 'string' ? sha256(decision) : decision
+  const covered = hash === undefined ? random : Buffer.concat([random, hash])
   const challenge: Challenge = {
     challengeId: newId('chl', now),
     deviceId,
     userId,
     subject,
     nonce: covered.toString('base64url'),
-    decision: decision ?? null,
+    decision: typeof decision === 'string' ? decision : null,
     createdAt: now,
     expiresAt: new Date(now.getTime() + config.challengeSeconds * 1000),
     usedAt: null,

@@ -18,6 +18,7 @@ declare module '../platform/database/tables.ts' {
     pushes: {
       push_id: string
       device_id: string
+      /** What it is about: the id of an access request, or `calls:` and the user's id. */
       access_request_id: string
       message: string
       created_at: number
@@ -75,7 +76,7 @@ export function createPushStore(vault: Vault) {
     /** Enqueues one for each active device with a push token. Returns how many. */
     enqueue: async (
       tx: Queries,
-      { userId, message, now, expiresAt }: { userId: string; message: PushMessage; now: Date; expiresAt: Date },
+      { userId, message, subject = message.accessRequestId ?? '', now, notBefore = now, expiresAt }: NewPush,
     ): Promise<number> => {
       const devices = await tx
         .selectFrom('devices')
@@ -85,16 +86,15 @@ export function createPushStore(vault: Vault) {
         .where('push_token', 'is not', null)
         .execute()
       if (devices.length === 0) return 0
-      const { accessRequestId, ...shown } = message
       const rows = devices.map(({ device_id }) => ({
         push_id: newId('psh', now),
         device_id,
-        access_request_id: accessRequestId,
-        message: JSON.stringify(shown),
+        access_request_id: subject,
+        message: JSON.stringify(message),
         created_at: now.getTime(),
         expires_at: expiresAt.getTime(),
         attempts: 0,
-        attempt_after: now.getTime(),
+        attempt_after: notBefore.getTime(),
         is_leased: 0 as const,
       }))
       await tx.insertInto('pushes').values(rows).execute()
@@ -148,10 +148,7 @@ export function createPushStore(vault: Vault) {
       return rows.map((row) => ({
         pushId: row.push_id,
         deviceId: row.device_id,
-        message: {
-          ...(JSON.parse(row.message) as Omit<PushMessage, 'accessRequestId'>),
-          accessRequestId: row.access_request_id,
-        },
+        message: toMessage(row.message, row.access_request_id),
         expiresAt: new Date(row.expires_at),
         attempts: row.attempts,
       }))
@@ -179,8 +176,19 @@ export function createPushStore(vault: Vault) {
     },
 
     /** For a request that is decided. */
-    dropOf: async (tx: Queries, accessRequestId: string): Promise<void> => {
-      await tx.deleteFrom('pushes').where('access_request_id', '=', accessRequestId).execute()
+    dropOf: async (tx: Queries, subject: string): Promise<void> => {
+      await tx.deleteFrom('pushes').where('access_request_id', '=', subject).execute()
+    },
+
+    /** Drops those that nobody has tried to send yet; returns how many. */
+    dropWaiting: async (tx: Queries, subject: string, now: Date): Promise<number> => {
+      const { numDeletedRows } = await tx
+        .deleteFrom('pushes')
+        .where('access_request_id', '=', subject)
+        .where('attempts', '=', 0)
+        .where('attempt_after', '>', now.getTime())
+        .executeTakeFirst()
+      return Number(numDeletedRows)
     },
 
     postpone: async (queries: Queries, { pushId, attempts }: ClaimedPush, until: Date): Promise<void> => {
@@ -223,6 +231,22 @@ export function createPushStore(vault: Vault) {
       return true
     },
   }
+}
+
+interface NewPush {
+  userId: string
+  /** What it is about. Default: the access request. */
+  subject?: string
+  message: PushMessage
+  now: Date
+  notBefore?: Date
+  expiresAt: Date
+}
+
+/** An earlier version stored the id of the access request beside the message only. */
+function toMessage(text: string, accessRequestId: string): PushMessage {
+  const message = JSON.parse(text) as PushMessage
+  return message.calls ? message : { ...message, accessRequestId }
 }
 
 export type PushStore = ReturnType<typeof createPushStore>
