@@ -102,11 +102,6 @@ export const errorKinds = {
     message: 'The grant limits what calls may do, and this call does more.',
   },
   denied_by_exception: { status: 403, retryable: false, message: 'An exception of the grant denies this call.' },
-  approval_required: {
-    status: 403,
-    retryable: false,
-    message: 'The user who approved the grant wants to decide on calls like this one, which is not possible yet.',
-  },
   call_denied: {
     status: 403,
     retryable: false,

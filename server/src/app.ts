@@ -6,6 +6,7 @@ import { isAgentKey } from './agents/agent.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
 import { auditKeyRoutes } from './audit/audit-key-routes.ts'
 import { auditRoutes } from './call-log/audit-routes.ts'
+import { chooseRoute } from './choose-route.ts'
 import { callSeriesRoutes } from './call-log/call-series-routes.ts'
 import { headText } from './audit/chain-heads.ts'
 import { authenticateCalls } from './authenticate.ts'
@@ -20,9 +21,9 @@ import { createListeners } from './events/listeners.ts'
 import { createCallsInFlight } from './grants/calls-in-flight.ts'
 import { grantRoutes } from './grants/grant-routes.ts'
 import { endGrantsOf } from './grants/revoke.ts'
-import type { Standing } from './grants/standing.ts'
 import { healthRoutes } from './health/health-routes.ts'
 import type { HealthNeeds } from './health/health-routes.ts'
+import { holdCalls, serveHeldCalls } from './held-calls/held-calls.ts'
 import { legacyV1Routes } from './legacy-v1/legacy-v1-routes.ts'
 import { shedLoad } from './load-shedding.ts'
 import { migrations } from './migrations/migrations.ts'
@@ -39,7 +40,6 @@ import type { Http } from './platform/http/http.ts'
 import { limitLists } from './platform/http/limit-lists.ts'
 import { describeRoutes } from './reference/openapi-routes.ts'
 import { operationsRoutes, type CrewNeeds } from './platform/http/operations-routes.ts'
-import { memoizeByObject } from './platform/cache/memoize.ts'
 import type { Log } from './platform/operations/log.ts'
 import { createMetrics, measureDatabase, measureResponses } from './platform/operations/metrics.ts'
 import type { Figures, Metrics } from './platform/operations/metrics.ts'
@@ -51,7 +51,6 @@ import type { Vault } from './platform/vault/vault.ts'
 import { presetRoutes } from './providers/preset-routes.ts'
 import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
-import { connectionRoute } from './proxy/connection-route.ts'
 import { credentialsFor } from './proxy/credentials.ts'
 import { CallAborted } from './proxy/flight.ts'
 import { createCallLog } from './call-log/call-log.ts'
@@ -60,7 +59,6 @@ import { measureCalls, measureCallLog } from './proxy/proxy-metrics.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRefusals } from './proxy/refusals.ts'
 import { createUnsentAnswers } from './proxy/unsent-answers.ts'
-import { sandboxRoute } from './sandbox/sandbox-route.ts'
 import { sandboxRoutes } from './sandbox/sandbox-routes.ts'
 import { openSandbox } from './sandbox/start-sandbox.ts'
 import { browserLoginRoutes } from './sessions/browser-login-routes.ts'
@@ -92,8 +90,8 @@ export interface App {
   beginStop: () => void
   /** Deletes old rows. Called periodically. */
   sweep: () => Promise<void>
-  /** Runs background jobs that are due: refreshes, revocations, callbacks, pushes. */
-  catchUp: () => Promise<void>
+  /** Runs background jobs that are due: refreshes, revocations, callbacks, pushes, approved calls. */
+  catchUp: () => Promise<unknown>
   flushRefusals: () => Promise<void>
   /** Resolves once the outcomes of finished calls are recorded. */
   settle: () => Promise<void>
@@ -103,6 +101,8 @@ export interface App {
   checkCallsInFlight: () => Promise<void>
   /** Sends other instances' changes to event streams, and ends the streams of invalid sessions. */
   checkListeners: () => Promise<void>
+  /** Makes no more calls that were approved. Resolves once none is in progress. */
+  heldCallsMade: () => Promise<void>
   /** Aborts all calls in progress. Resolves once that is recorded. */
   cutOffCalls: () => Promise<void>
   /** Starts no more refreshes, callbacks and pushes. Resolves once none is running. */
@@ -165,16 +165,15 @@ export async function createApp(given: AppNeeds): Promise<App> {
   healthRoutes(http, { ...given, ...needs, metrics, version: readVersion() })
   await sandboxRoutes(http, needs)
   await legacyV1Routes(http, needs)
-  proxyRoutes(http, {
-    ...{ ...needs, refusals, budget, callLog, callsInFlight, load },
+  const holding = holdCalls({ ...needs, metrics, kickPushes: jobs.kickPushes })
+  const calling = {
+    ...{ ...needs, ...holding, refusals, budget, callLog, callsInFlight, load },
     unsentAnswers: createUnsentAnswers(config),
-    routeOf: memoizeByObject((standing: Standing) =>
-      standing.grant.kind === 'sandbox'
-        ? sandboxRoute(needs, standing)
-        : connectionRoute({ ...needs, credentialOf }, standing),
-    ),
+    routeOf: chooseRoute({ ...needs, credentialOf }),
     ...knowingAgents(measureCalls(metrics, load)),
-  })
+  }
+  proxyRoutes(http, calling)
+  const heldCalls = serveHeldCalls(http, calling)
   pageRoutes(http)
   http.addHook('preClose', sweep.stop)
 
@@ -183,7 +182,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
     metrics,
     beginStop: readiness.beginStop,
     sweep: sweep.run,
-    catchUp: jobs.catchUp,
+    catchUp: () => Promise.all([jobs.catchUp(), heldCalls.due()]),
+    heldCallsMade: heldCalls.made,
     flushRefusals: () => refusals.flush(),
     settle: callLog.flush,
     signRecord: async () => {

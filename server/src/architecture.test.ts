@@ -316,6 +316,8 @@ test('a Secret is revealed only in the listed files', () => {
     'connections/credential.ts', // packs and unpacks what was entered
     'connections/finish-connect.ts', // reads the answer that a provider sent
     'devices/device-routes.ts', // hands pairing codes and the device's token out, once
+    'held-calls/held-call-store.ts', // reads what is stored of calls that wait
+    'held-calls/repeat-store.ts', // reads what approvals that repeat cover
     'legacy-v1/item.ts', // names what is stored by an HMAC, and reads it for its client
     'legacy-v1/service-keys.ts', // imports the key that opens envelopes
     'platform/config/platform-settings.ts', // judges what was set
@@ -336,8 +338,8 @@ test('a Secret is revealed only in the listed files', () => {
     'providers/auth-kinds/private-key.ts', // signs with it
     'providers/aws/sign-request.ts', // signs with it
     'providers/injector.ts', // puts what was entered into the call
-    'proxy/admit.ts', // hands out an answer that was kept under an Idempotency-Key
     'proxy/credential-kinds/header.ts', // puts a token into the call
+    'proxy/idempotency-store.ts', // hands out an answer that was stored under an Idempotency-Key
     'redaction/secret-forms.ts', // searches for it
     'sessions/browser-login-routes.ts', // puts the tokens of browser and session into their cookies
     'sessions/browser-login.ts', // puts the provider's answer, as it came, to the address that it came to

@@ -50,6 +50,7 @@ const bounded: Record<string, string> = {
   'providers/provider-store.ts dropIncomplete': 'a slug is of one provider',
   'providers/provider-store.ts namesOf': 'the ids of a page',
   'proxy/idempotency-store.ts forget': 'one row by its key',
+  'proxy/idempotency-store.ts forgetHeld': 'the keys of one call',
   'sessions/session-store.ts lastSeen': 'the ids of a page',
   'sessions/session-store.ts listLive': 'the ids of those who listen',
 }

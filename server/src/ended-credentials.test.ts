@@ -10,6 +10,7 @@ import type { TestContext } from 'node:test'
 import { approvalMessage } from '@sallyport/protocol/approval-message'
 import { insertConnection } from '../testkit/access-requests.ts'
 import type { Person } from '../testkit/access-requests.ts'
+import { callsThat } from '../testkit/asking-calls.ts'
 import { onBothDatabases } from '../testkit/databases.ts'
 import { pairDevice, signAction } from '../testkit/device.ts'
 import type { TestDevice } from '../testkit/device.ts'
@@ -36,7 +37,6 @@ interface World extends TestService {
   connectionId: () => Promise<string>
 }
 type Case = (world: World) => Promise<Call> | Call
-
 const slug = 'acme'
 
 async function asked({ call, agent }: World): Promise<string> {
@@ -60,13 +60,13 @@ async function signed({ call, ...world }: World, id: string, verdict: 'approve' 
   return { challenge_id, signature: device.sign(approvalMessage(challenge_id, nonce, id, verdict)) }
 }
 
+const asking = (world: World) => ({ ...world, asked: () => asked(world) })
 async function muted(world: World): Promise<string> {
   await world.call('POST', `/v4/access-requests/${await asked(world)}/deny`, { token: world.me.token })
   return world.agent.agentId
 }
 
 const credential = { username: 'ada', password: 'a-password-of-sixteen-or-more' }
-
 async function entered({ call, adminToken }: World) {
   const name = { provider_name: 'Keys', slug: `keys-${randomBytes(4).toString('hex')}` }
   const body = { ...name, api_hosts: ['api.keys.example'], auth_methods: [{ kind: 'basic' }] }
@@ -91,6 +91,7 @@ const sandboxGrant: Case = async ({ call, agent }) => {
 }
 
 const cases: Record<string, Case> = {
+  ...callsThat(asking),
   'agent POST /v4/agents/rotate-token': plain('/v4/agents/rotate-token'),
   'agent POST /v4/access-requests': plain('/v4/access-requests', { provider: slug }),
   'agent POST /v4/access-requests/{id}/cancel': onRequest('cancel'),

@@ -14,6 +14,8 @@ const notLists = [
   '/v4/auth/login/{id}',
   '/v4/auth/me',
   '/v4/auth/providers',
+  '/v4/calls/{id}',
+  '/v4/calls/{id}/receipt',
   '/v4/events',
   '/v4/grants/{id}/receipt',
   '/v4/health',

@@ -221,7 +221,7 @@ function startTimers(
   clock: DatabaseClock,
   log: Log,
 ): { timers: NodeJS.Timeout[]; killSwitch: NodeJS.Timeout } {
-  const every = (ms: number, what: string, work: () => Promise<void>) => {
+  const every = (ms: number, what: string, work: () => Promise<unknown>) => {
     const run = () => {
       work().catch((error: unknown) => {
         log.error({ err: error }, `${what} failed`)
@@ -275,7 +275,7 @@ async function endCalls(running: Running, signal: string | undefined): Promise<v
   metricsServer?.close()
   const loopbackClosed = loopback && closeOtherLoopback(app.http.server, loopback)
   const tooLate = sleep(config.stopSeconds * 1000, undefined, { ref: false })
-  const closed = Promise.all([app.http.close(), loopbackClosed])
+  const closed = Promise.all([app.http.close(), loopbackClosed, app.heldCallsMade()])
   await Promise.race([closed, tooLate])
   const cutOff = app.cutOffCalls()
   app.http.server.closeAllConnections()

@@ -5,6 +5,8 @@ import { accessTokenColumn, credentialColumn, refreshTokenColumn } from './conne
 import { deviceCode } from './connections/device-flow-store.ts'
 import { formerToken } from './connections/former-token-store.ts'
 import { pushToken } from './devices/push-store.ts'
+import { heldRequest, heldResponse, heldShown } from './held-calls/held-call-store.ts'
+import { repeatShown } from './held-calls/repeat-store.ts'
 import { legacyV1Columns } from './legacy-v1/legacy-v1-store.ts'
 import { vapidPrivateKey } from './platform/push/vapid-key.ts'
 import type { SealedColumn } from './platform/vault/vault.ts'
@@ -30,5 +32,9 @@ export const sealedColumns: readonly SealedColumn[] = [
   vapidPrivateKey,
   auditPrivateKey,
   idempotentAnswer,
+  heldRequest,
+  heldShown,
+  heldResponse,
+  repeatShown,
   ...legacyV1Columns,
 ]

@@ -24,6 +24,8 @@ import { isApproved } from './grants/approved-agent-store.ts'
 import { grantStore } from './grants/grant-store.ts'
 import { standingStore } from './grants/standing-store.ts'
 import { dropUnusedAgents } from './grants/unused-agent-store.ts'
+import { createHeldCallStore } from './held-calls/held-call-store.ts'
+import { createRepeatStore } from './held-calls/repeat-store.ts'
 import { createLegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import { createProviderStore } from './providers/provider-store.ts'
 import { usedPresetStore } from './providers/used-preset-store.ts'
@@ -65,6 +67,8 @@ export function createStores({ database, vault, clock }: { database: Database; v
     standings: standingStore,
     singleStatements: singleStatementStore,
     idempotency: createIdempotency(vault),
+    heldCallStore: createHeldCallStore(vault),
+    repeats: createRepeatStore(vault),
     sandboxes: createSandboxStore(vault),
     callbacks: createCallbackStore(vault),
     pushes: createPushStore(vault),

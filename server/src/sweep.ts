@@ -10,6 +10,8 @@ import type { ChallengeStore } from './devices/challenge-store.ts'
 import type { PairingCodeStore } from './devices/pairing-code-store.ts'
 import type { GrantStore } from './grants/grant-store.ts'
 import type { dropUnusedAgents } from './grants/unused-agent-store.ts'
+import type { HeldCallStore } from './held-calls/held-call-store.ts'
+import type { RepeatStore } from './held-calls/repeat-store.ts'
 import type { LegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import type { Config } from './config/config.ts'
 import { deleteAll, inBatches, rowsPerBatch } from './platform/database/batches.ts'
@@ -41,6 +43,8 @@ export interface SweepNeeds extends RetentionNeeds {
   mutedAgents: MutedAgentStore
   providers: ProviderStore
   idempotency: Idempotency
+  heldCallStore: HeldCallStore
+  repeats: RepeatStore
   legacyV1: LegacyV1Store
 }
 
@@ -87,6 +91,9 @@ async function sweep(needs: SweepNeeds, stopping: AbortSignal): Promise<Retentio
     (tx) => needs.mutedAgents.dropEnded(tx, now),
     (tx) => needs.providers.dropIncompleteBefore(tx, daysAgo(30)),
     (tx) => needs.idempotency.dropExpired(tx, now),
+    (tx) => needs.heldCallStore.dropResponses(tx, now),
+    (tx) => needs.heldCallStore.dropOld(tx, now),
+    (tx) => needs.repeats.dropExpired(tx, now),
     (tx) => needs.callbacks.dropWaitingBefore(tx, daysAgo(2)),
     (tx) => dropRequests(needs, tx, needs.accessRequests.listUnapprovedBefore(tx, unapprovedSince, rowsPerBatch)),
   ]

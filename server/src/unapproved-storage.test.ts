@@ -125,6 +125,12 @@ async function v1Call(caller: Caller, path: string, bodyOf: (client: TestClient)
 }
 
 const routes: Record<string, Route> = {
+  // Only an agent with a grant from a user has calls that wait.
+  'POST /v4/calls/{id}/cancel': {
+    bound: 0,
+    status: 404,
+    call: asAgent('/v4/calls/cal_01k9x3v7qmf5v8t2w4y6z8abcd/cancel'),
+  },
   'POST /v4/agents/register': {
     bound: perAddress * ofRequests,
     call: ({ call }) => {

@@ -42,6 +42,7 @@ const storedBy: Readonly<Record<string, Stored>> = {
   'POST /v4/agents/rotate-token': { bytes: 800 },
   'POST /v4/access-requests': { bytes: 4500, withBody: true },
   'POST /v4/access-requests/:id/cancel': { bytes: 800 },
+  'POST /v4/calls/:id/cancel': { bytes: 800 },
   'POST /v4/grants/:id/revoke': { bytes: 800 },
   'POST /v4/sandbox/start': { bytes: 2000 },
   'POST /v4/providers/proposals': { bytes: 4000, withBody: true },

@@ -64,6 +64,10 @@ type TestRoute = Partial<Omit<Route, 'upstream'>> & {
   upstream?: (request: UpstreamRequest) => Promise<TestResponse>
 }
 
+function neverAsks(): never {
+  throw new Error('a call of the sandbox waits for nobody')
+}
+
 export async function proxyTo(
   service: TestService,
   { upstream = () => Promise.resolve(textResponse('ok')), ...route }: TestRoute = {},
@@ -90,6 +94,8 @@ export async function proxyTo(
     unsentAnswers: createUnsentAnswers(service.config),
     refusals: createRefusals({ ...common, budget, config: service.config }),
     budget,
+    // The sandbox never asks.
+    heldCalls: { hold: neverAsks, resultOf: neverAsks, wait: neverAsks },
     routeOf: () => ({
       upstream: answering((request) => {
         received.push(request)
@@ -149,7 +155,7 @@ export async function proxyTo(
         await nextTurn()
         await callLog.flush()
       })
-      if (answer.kind === 'streamed') throw new Error('the answer is streamed')
+      if (answer.kind !== 'whole') throw new Error(`the answer is ${answer.kind}`)
       return opened(toBuffer(answer.envelope))
     },
   }

@@ -106,6 +106,7 @@ export async function startService(
   prepare?.(app)
   scope.after(async () => {
     await app.http.close()
+    await app.heldCallsMade()
     await app.jobsEnded()
     await egress.close()
     await database.close()

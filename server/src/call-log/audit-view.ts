@@ -19,18 +19,25 @@ export const agentEvents = [
   'sandbox.started',
   'proxy.attempt',
   'proxy.refused',
+  'proxy.held',
+  'proxy.approved',
+  'proxy.denied',
+  'proxy.expired',
+  'proxy.cancelled',
 ] as const satisfies AuditEvent[]
 
 /** Details that an agent is shown of records other than its calls: no device, account or signature. */
 const agentFacts = new Set(['access_request_id', 'provider_id', 'provider', 'slug', 'by', 'delivery_id', 'host'])
 for (const name of ['attempts', 'error', 'name']) agentFacts.add(name)
+// Of a call that waited: not how it was decided.
+for (const name of ['call_id', 'method', 'path', 'access', 'term', 'code']) agentFacts.add(name)
 
 export function auditView(
   record: ListedRecord,
   isForAgent: boolean,
   agentNames: ReadonlyMap<string, string>,
 ): AuditRecord {
-  const isCall = record.event.startsWith('proxy.')
+  const isCall = record.event === 'proxy.attempt' || record.event === 'proxy.refused'
   const detail = factsOf(record)
   const shown = isForAgent && !isCall ? Object.entries(detail).filter(([name]) => agentFacts.has(name)) : undefined
   const outcome = record.followUps.find(({ event }) => event === 'proxy.outcome')

@@ -103,6 +103,12 @@ export const serviceSettings = {
     integer(0, 1_000_000),
   ),
 
+  SALLYPORT_HELD_CALL_SECONDS: setting(
+    '3600',
+    'How long a call waits for a person to approve or deny it',
+    integer(1, 43_200),
+  ),
+
   // The sandbox
   SALLYPORT_SANDBOX_SECONDS: setting('3600', 'How long a sandbox grant lasts', integer(1, 86_400)),
   SALLYPORT_SANDBOX_STARTS_PER_HOUR: setting(

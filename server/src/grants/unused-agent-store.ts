@@ -9,6 +9,8 @@ const references = [
   ['access_requests', 'agent_id'],
   ['callbacks', 'agent_id'],
   ['keyed_calls', 'agent_id'],
+  ['held_calls', 'agent_id'],
+  ['call_repeats', 'agent_id'],
   ['muted_agents', 'agent_id'],
   ['providers', 'proposed_by'],
 ] as const

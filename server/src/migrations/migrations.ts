@@ -17,6 +17,7 @@ import { credentials } from './0012-credentials.ts'
 import { userPresets } from './0013-user-presets.ts'
 import { unusedAgents } from './0014-unused-agents.ts'
 import { grantTerms } from './0015-grant-terms.ts'
+import { heldCalls } from './0016-held-calls.ts'
 
 /**
  * In order. A released migration is never edited, and there are no down migrations. docs/storage.md describes the
@@ -38,6 +39,7 @@ export const migrations: readonly Migration[] = [
   userPresets,
   unusedAgents,
   grantTerms,
+  heldCalls,
 ]
 
 /** Applies all pending migrations. */

@@ -13,16 +13,19 @@ import { judgeUrl } from './destination.ts'
 import type { OnOutcome } from './flight.ts'
 import { hashRequest } from './idempotency.ts'
 import type { KeyedCall } from './idempotency.ts'
+import type { Approved, Held, Holding, LiveRepeat } from './holding.ts'
 import type { Idempotency } from './idempotency-store.ts'
 import { judge } from './judge.ts'
 import type { JudgeNeeds } from './judge.ts'
 import type { AgentLoad } from './load.ts'
+import type { Claimed, Once } from './once.ts'
 import { recordBytes } from './record-budget.ts'
 import type { RecordBudget } from './record-budget.ts'
 import type { Refusals } from './refusals.ts'
 import { couldBeGranted, suggestedAccess, withSuggestedAccess } from './suggested-access.ts'
 import type { SuggestedAccess } from './suggested-access.ts'
 import type { UnsentAnswers } from './unsent-answers.ts'
+import type { Route } from './upstream.ts'
 
 export interface EnterNeeds {
   load: AgentLoad
@@ -34,18 +37,21 @@ export interface EnterNeeds {
 export interface AdmitNeeds extends JudgeNeeds, Pick<EnterNeeds, 'refusals' | 'onOutcome'> {
   callLog: CallLog
   idempotency: Idempotency
+  heldCalls: Holding
   budget: RecordBudget
   providers: Pick<ProviderStore, 'findByHost'>
 }
 
 export type Admitted =
-  | { kind: 'admitted'; call: Call; keyed: KeyedCall | undefined }
-  /** The call was made before, with the same Idempotency-Key. */
-  | { kind: 'stored'; envelope: Buffer }
+  | { kind: 'admitted'; call: Call; once: Once | undefined }
+  /** The call waits for a person, or was made before with the same Idempotency-Key. */
+  | Held
 
 export interface Admission {
   requestId: string
   idempotencyKey: string | undefined
+  /** For a held call that a person has approved: it is made now, even if the grant's terms ask for a decision. */
+  approved?: Approved
   /** Is filled with the ids of the grant and of the record, for the log. */
   loggedIds?: LoggedIds | undefined
 }
@@ -73,7 +79,7 @@ export async function admit(
   needs: AdmitNeeds,
   caller: CallingAgent,
   input: ProxyInput,
-  { requestId, idempotencyKey, loggedIds = {} }: Admission,
+  { requestId, idempotencyKey, approved, loggedIds = {} }: Admission,
 ): Promise<Admitted> {
   const known: Known = {}
   const { agentId } = caller.agent
@@ -81,14 +87,17 @@ export async function admit(
   try {
     // The key may be that of the grant's last call. Whether a call is left is decided together with the key.
     const mayBeExhausted = idempotencyKey !== undefined
-    const call = await judge(needs, caller, input, requestId, known, { mayBeExhausted })
-    if (call.asks !== undefined) throw new ServiceError('approval_required')
+    const judged = await judge(needs, caller, input, requestId, known, { mayBeExhausted })
+    const call = approved ? asApproved(judged, approved) : judged
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
     if (call.standing.grant.kind === 'sandbox') await spendSandboxBudget(needs, call, keyed, address)
-    const stored = await recordAttempt(needs, call, keyed)
-    if (stored !== undefined) return { kind: 'stored', envelope: stored }
-    loggedIds['audit_id'] = call.auditId
-    return { kind: 'admitted', call, keyed }
+    const once = approved?.once(call) ?? (keyed && needs.idempotency.once(keyed))
+    const admitted =
+      call.asks === undefined || approved
+        ? await recordAttempt(needs, call, once)
+        : await holdOrRepeat(needs, call, { keyed, once, reason: input.reason })
+    if (admitted.kind === 'admitted') loggedIds['audit_id'] = call.auditId
+    return admitted
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     const { standing, facts } = known
@@ -136,28 +145,82 @@ async function spendSandboxBudget(
   throw new ServiceError('rate_limited', { retryAfterSeconds: 600, message })
 }
 
-/** Records the attempt. Returns the stored envelope instead if the key was used before. */
-async function recordAttempt(
-  { callLog, idempotency, clock }: AdmitNeeds,
+function withoutRate(route: Route): Route {
+  const others = { ...route }
+  delete others.rate
+  return others
+}
+
+/** Its rate was counted when it was held. */
+function asApproved(call: Call, { callId }: Approved): Call {
+  return { ...call, route: withoutRate(call.route), facts: { ...call.facts, call_id: callId } }
+}
+
+/** Records the attempt, unless the call was made before or waits for a person. */
+async function recordAttempt(needs: AdmitNeeds, call: Call, once: Once | undefined): Promise<Admitted> {
+  const { callLog, heldCalls } = needs
+  const claimed = once ? await claim(needs, call, once) : undefined
+  if (!claimed) await callLog.begin(call)
+  if (claimed?.kind === 'held') return heldCalls.resultOf(call.agentId, claimed.callId)
+  return claimed?.kind === 'stored' ? claimed : { kind: 'admitted', call, once }
+}
+
+async function claim(
+  { callLog, clock }: AdmitNeeds,
   call: Call,
-  keyed: KeyedCall | undefined,
-): Promise<Buffer | undefined> {
-  if (!keyed) {
-    await callLog.begin(call)
-    return undefined
-  }
+  once: Once,
+): Promise<Exclude<Claimed, { kind: 'new' }> | { kind: 'begun' }> {
   const { rate } = call.route
   try {
-    return await callLog.beginUnless(call, async (tx) => {
-      const claimed = await idempotency.claim(tx, keyed, clock())
+    const earlier = await callLog.beginUnless(call, async (tx) => {
+      const claimed = await once.claim(tx, clock())
       if (claimed.kind === 'new') return undefined
       // A repeated answer counts against the rate too.
       if (rate) await takeFromLimit(tx, rate.key, rate.limit, clock())
-      return Buffer.from(claimed.answer.reveal())
+      return claimed
     })
+    if (earlier) once.ended()
+    return earlier ?? { kind: 'begun' }
   } catch (error) {
-    idempotency.ended(keyed)
+    once.ended()
     throw error
+  }
+}
+
+/** For a call that a person has to approve: holds it, or makes it if an approval that repeats covers it. */
+async function holdOrRepeat(
+  needs: AdmitNeeds,
+  call: Call,
+  { keyed, once, reason }: { keyed: KeyedCall | undefined; once: Once | undefined; reason: string | undefined },
+): Promise<Admitted> {
+  for (;;) {
+    const held = await needs.heldCalls.hold(call, { keyed, reason })
+    if (held.kind !== 'repeat') return held
+    const repeated = { ...call, facts: { ...call.facts, repeat_id: held.repeatId } }
+    try {
+      const admitted = await recordAttempt(needs, repeated, usingRepeat(held, once))
+      // Only the key has something to store.
+      return admitted.kind === 'admitted' ? { ...admitted, once } : admitted
+    } catch (error) {
+      if (!(error instanceof RepeatOver)) throw error
+    }
+  }
+}
+
+/** The last of its calls was made, or it was revoked, at the same moment. */
+class RepeatOver extends Error {}
+
+function usingRepeat({ use }: LiveRepeat, once: Once | undefined): Once {
+  return {
+    conclude: () => Promise.resolve(),
+    failed: () => undefined,
+    ended: () => undefined,
+    ...once,
+    claim: async (tx, now) => {
+      const claimed = (await once?.claim(tx, now)) ?? { kind: 'new' }
+      if (claimed.kind === 'new' && !(await use(tx, now))) throw new RepeatOver()
+      return claimed
+    },
   }
 }
 

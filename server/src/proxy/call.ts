@@ -20,10 +20,21 @@ export interface ProxyInput {
   followRedirects: boolean
   stream: boolean
   aws?: AwsScope | undefined
+  /** Why the call is made, in the agent's words. */
+  reason?: string | undefined
 }
 
 /** What is recorded of a call's destination: never values of the query, headers or the body. */
-export type Facts = { method: string; host: string; path: string; query: string[] }
+export type Facts = {
+  method: string
+  host: string
+  path: string
+  query: string[]
+  /** Of a call that was held. */
+  call_id?: string
+  /** Of the approval that allowed it again. */
+  repeat_id?: string
+}
 
 /** What was known of a call before it was refused. */
 export interface Known {

@@ -3,17 +3,14 @@ import type { CallLog } from '../call-log/call-log.ts'
 import type { CallsInFlight } from '../grants/calls-in-flight.ts'
 import type { Standing } from '../grants/standing.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Call } from './call.ts'
-import type { KeyedCall } from './idempotency.ts'
-import type { Idempotency } from './idempotency-store.ts'
+import type { Once } from './once.ts'
 import { toBuffer } from './whole-answer.ts'
 import type { Envelope } from './whole-answer.ts'
 
 export interface FlightNeeds {
   callLog: CallLog
-  idempotency: Idempotency
   callsInFlight: CallsInFlight
   onOutcome: OnOutcome
   clock: Clock
@@ -37,8 +34,8 @@ export interface Flight {
   /** Call it right before the request goes out: from then on this host may have received it. */
   markSent: (host: string) => void
   /**
-   * Only the first call of `answered` or `failed` has an effect. With an Idempotency-Key it resolves once the answer is
-   * stored; otherwise there is no need to wait for it. `envelope` is what a repetition of the call gets.
+   * Only the first call of `answered` or `failed` has an effect. For a call that is made at most once it resolves
+   * once the answer is stored; otherwise there is no need to wait for it. `envelope` is what a repetition of the call gets.
    */
   answered: (seen: Seen, envelope?: Envelope) => Promise<void>
   /** Aborts the call: nobody will read an answer that is still coming. */
@@ -56,8 +53,8 @@ export class CallAborted extends Error {
   }
 }
 
-export function startFlight(needs: FlightNeeds, call: Call, keyed: KeyedCall | undefined): Flight {
-  const { callLog, idempotency, clock } = needs
+export function startFlight(needs: FlightNeeds, call: Call, once: Once | undefined): Flight {
+  const { callLog, clock } = needs
   const startedAt = clock().getTime()
   const { controller, isAt, done } = needs.callsInFlight.begin(call.standing.grant.grantId, call.tokenHash)
   let isSent = false
@@ -84,13 +81,13 @@ export function startFlight(needs: FlightNeeds, call: Call, keyed: KeyedCall | u
       if (!tryFinish()) return
       const detail = { ...seen, ms: ms() }
       needs.onOutcome('answered', call.standing, seen)
-      if (!keyed) {
+      if (!once) {
         void callLog.end(call, 'answered', detail)
         return
       }
       const kept = envelope === undefined ? undefined : toBuffer(envelope)
-      await callLog.end(call, 'answered', detail, (tx) => idempotency.conclude(tx, keyed, kept, clock()))
-      idempotency.ended(keyed)
+      await callLog.end(call, 'answered', detail, (tx) => once.conclude(tx, kept, seen, clock()))
+      once.ended()
     },
     failed: async (error) => {
       if (!tryFinish()) return
@@ -98,10 +95,9 @@ export function startFlight(needs: FlightNeeds, call: Call, keyed: KeyedCall | u
       needs.onOutcome('failed', call.standing)
       // The first reason: errors that follow are caused by the abort.
       const detail = { code: codeOf(controller.signal.reason), ms: ms() }
-      // A call that was certainly never sent may be repeated with the same key.
-      const forget = keyed && !isSent ? (tx: Queries) => idempotency.forget(tx, keyed) : undefined
-      await callLog.end(call, 'failed', detail, forget)
-      if (keyed) idempotency.ended(keyed)
+      const also = once?.failed(controller.signal.reason as Error, isSent)
+      await callLog.end(call, 'failed', detail, also && ((tx) => also(tx, clock())))
+      once?.ended()
     },
   }
 }

@@ -17,7 +17,7 @@ import type { Grant } from '../grants/grant.ts'
 type Terms = Partial<Pick<Grant, 'mode' | 'exceptions' | 'maxAccess' | 'allowedMethods'>>
 type Outcome = [asks: boolean, term: string, code?: string]
 
-const waits = (term: string): Outcome => [true, term, 'approval_required']
+const waits = (term: string): Outcome => [true, term, 'waiting']
 const allowed = (term = 'mode'): Outcome => [false, term]
 
 /** What a person sets, and what then becomes of calls. */
@@ -138,7 +138,8 @@ onBothDatabases('the terms of a grant', (engine) => {
         assert.deepEqual(termsOf(dry.grant), expected)
         const before = upstream.received.length
         const { status, body } = await proxy(members)
-        assert.deepEqual([status, body.error?.code], code ? [403, code] : [200, undefined], `${said} ${made}`)
+        const answer = code === 'waiting' ? [202, undefined] : code ? [403, code] : [200, undefined]
+        assert.deepEqual([status, body.error?.code], answer, `${said} ${made}`)
         assert.equal(upstream.received.length - before, code ? 0 : 1, `${said} ${made}`)
         const wanted = { provider: 'acme', hosts: [upstream.host], methods: [method] }
         const isSuggested = code === 'access_not_allowed' || code === 'path_not_allowed'
@@ -273,10 +274,10 @@ onBothDatabases('the terms of a grant', (engine) => {
     }
     const cases: [Terms, object, string | undefined][] = [
       [drafts, { method: 'POST' }, undefined],
-      [drafts, { method: 'POST', headers: { 'x-http-method-override': 'DELETE' } }, 'approval_required'],
-      [drafts, { method: 'POST', headers: form, body: '_method=delete' }, 'approval_required'],
-      [drafts, { method: 'POST', body: { _method: 'DELETE' } }, 'approval_required'],
-      [drafts, { method: 'POST', headers: { destination: '/other' } }, 'approval_required'],
+      [drafts, { method: 'POST', headers: { 'x-http-method-override': 'DELETE' } }, 'waiting'],
+      [drafts, { method: 'POST', headers: form, body: '_method=delete' }, 'waiting'],
+      [drafts, { method: 'POST', body: { _method: 'DELETE' } }, 'waiting'],
+      [drafts, { method: 'POST', headers: { destination: '/other' } }, 'waiting'],
       [{ maxAccess: 'write' }, { method: 'POST', body: { _method: 'DELETE' } }, 'access_not_allowed'],
       [{ maxAccess: 'read' }, { url: `${calling.upstream.url}?_method=PUT` }, 'access_not_allowed'],
       [
@@ -292,20 +293,21 @@ onBothDatabases('the terms of a grant', (engine) => {
     ]
     for (const [terms, members, code] of cases) {
       const grant_id = await withTerms(calling, terms)
-      const { body } = await calling.proxy({ grant_id, ...members })
-      assert.equal(body.error?.code, code, `${JSON.stringify(terms)} ${JSON.stringify(members)}`)
+      const { status, body } = await calling.proxy({ grant_id, ...members })
+      const outcome = status === 202 ? body.status : body.error?.code
+      assert.equal(outcome, code, `${JSON.stringify(terms)} ${JSON.stringify(members)}`)
     }
     const before = calling.upstream.received.length
-    for (const [terms, code] of [
-      [{ mode: 'ask_writes' }, 'approval_required'],
-      [{ maxAccess: 'read' }, 'access_not_allowed'],
-    ] as [Terms, string][]) {
-      const members = { grant_id: await withTerms(calling, terms), headers: { 'content-type': 'text/plain' } }
-      // Refused before its body has arrived.
-      const [answer] = (await once(await calling.upload(members), 'response')) as [IncomingMessage]
-      const body = (await json(answer)) as { error: { code: string } }
-      assert.deepEqual([answer.statusCode, body.error.code], [403, code])
-    }
+    const headers = { 'content-type': 'text/plain' }
+    const refused = await calling.upload({ grant_id: await withTerms(calling, { maxAccess: 'read' }), headers })
+    // Before its body has arrived.
+    const [refusal] = (await once(refused, 'response')) as [IncomingMessage]
+    const { error } = (await json(refusal)) as { error: { code: string } }
+    assert.deepEqual([refusal.statusCode, error.code], [403, 'access_not_allowed'])
+    const held = await calling.upload({ grant_id: await withTerms(calling, { mode: 'ask_writes' }), headers })
+    const [answer] = (await once(held.end('a body'), 'response')) as [IncomingMessage]
+    assert.equal(answer.statusCode, 202)
+    answer.resume()
     assert.equal(calling.upstream.received.length, before)
   })
 })

@@ -8,8 +8,9 @@ import { ServiceError } from '../platform/errors.ts'
 import { setBounded } from '../platform/cache/memoize.ts'
 import { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
-import { assertAnswered } from './idempotency.ts'
+import { assertAnswered, assertSame } from './idempotency.ts'
 import type { KeyedCall } from './idempotency.ts'
+import type { Claimed, Once } from './once.ts'
 
 interface Row {
   key_hash: string
@@ -26,6 +27,8 @@ interface Row {
   deadline: number
   ended_at: number | null
   expires_at: number
+  /** The held call that the key is claimed for. Its answer is there. */
+  held_call_id: string | null
 }
 
 declare module '../platform/database/tables.ts' {
@@ -41,20 +44,16 @@ export const idempotentAnswer: SealedColumn = {
   ownerColumn: 'agent_id',
 }
 
-export type Claimed = { kind: 'new' } | { kind: 'stored'; answer: Secret }
-
 export interface Idempotency {
   /**
    * In the transaction of the attempt. Throws `idempotency_conflict`, `conflict` (in flight), `outcome_unknown`, and
    * `rate_limited` if the agent has stored as much as it may.
    */
   claim: (tx: Queries, call: KeyedCall, now: Date) => Promise<Claimed>
-  /** Before the answer is sent. Undefined if it is not to be stored, as of a stream. */
-  conclude: (tx: Queries, call: KeyedCall, answer: Buffer | undefined, now: Date) => Promise<void>
-  /** For a call that certainly never reached the upstream: frees its key. */
-  forget: (tx: Queries, call: KeyedCall) => Promise<void>
-  /** When a claimed call is over, however it ended. Without an outcome it is unknown from then on. */
-  ended: (call: Pick<KeyedCall, 'auditId'>) => void
+  /** A call with a key, which is made at most once. */
+  once: (call: KeyedCall) => Once
+  /** For a held call that will certainly not be made: frees the keys that were claimed for it. */
+  forgetHeld: (tx: Queries, callId: string) => Promise<void>
   /** Deletes a batch; returns how many. */
   dropExpired: (tx: Queries, now: Date) => Promise<number>
 }
@@ -70,60 +69,68 @@ export function createIdempotency(vault: Vault): Idempotency {
   const running = new Set<string>()
   const shares = createShares()
 
+  const claim: Idempotency['claim'] = async (tx, call, now) => {
+    const keyHash = hashOf(call)
+    const hasRoom = (await shares.used(tx, call.agentId, now)) + rowBytes <= maxBytesPerAgent
+    const times = { deadline: call.deadline.getTime(), expiresAt: now.getTime() + retentionMs, now: now.getTime() }
+    const heldCallId = call.heldCallId ?? null
+    if (hasRoom && (await claimKey(tx, { ...call, ...times, keyHash, instanceId, heldCallId })).length > 0) {
+      shares.add(call.agentId, rowBytes)
+      if (heldCallId === null) running.add(call.auditId)
+      return { kind: 'new' }
+    }
+    const [row] = await findKey(tx, { key_hash: keyHash })
+    if (!row || row.expires_at <= now.getTime()) throw notClaimed(hasRoom)
+    if (row.held_call_id !== null) {
+      assertSame(row.request_hash, call.requestHash)
+      return { kind: 'held', callId: row.held_call_id }
+    }
+    const { answer: bytes, answer_key_id: keyId } = row
+    const place = { row: keyHash, owner: call.agentId }
+    const earlier = {
+      requestHash: row.request_hash,
+      isEnded: row.ended_at !== null,
+      isInFlight: row.ended_at === null && isInFlight(row, now),
+      answer: bytes && keyId !== null ? await vault.open(tx, idempotentAnswer, place, { bytes, keyId }) : undefined,
+    }
+    return { kind: 'stored', envelope: Buffer.from(assertAnswered(earlier, call.requestHash).reveal()) }
+  }
+
+  const conclude = async (tx: Queries, call: KeyedCall, answer: Buffer | undefined, now: Date) => {
+    const keyHash = hashOf(call)
+    const isKept =
+      answer !== undefined &&
+      answer.length <= maxAnswerBytes &&
+      (await shares.used(tx, call.agentId, now)) + answer.length <= maxBytesPerAgent
+    const secret = isKept ? new Secret(answer.toString()) : undefined
+    const place = { row: keyHash, owner: call.agentId }
+    const sealed = secret && (await vault.seal(tx, idempotentAnswer, place, secret))
+    await concludeKey(tx, {
+      key_hash: keyHash,
+      audit_id: call.auditId,
+      answer: sealed?.bytes ?? null,
+      answer_key_id: sealed?.keyId ?? null,
+      size: rowBytes + (sealed?.bytes.length ?? 0),
+      now: now.getTime(),
+    })
+    if (sealed) shares.add(call.agentId, sealed.bytes.length)
+  }
+
   return {
-    claim: async (tx, call, now) => {
-      const keyHash = hashOf(call)
-      const hasRoom = (await shares.used(tx, call.agentId, now)) + rowBytes <= maxBytesPerAgent
-      const times = { deadline: call.deadline.getTime(), expiresAt: now.getTime() + retentionMs, now: now.getTime() }
-      const claim = { ...call, ...times, keyHash, instanceId }
-      if (hasRoom && (await claimKey(tx, claim)).length > 0) {
-        shares.add(call.agentId, rowBytes)
-        running.add(call.auditId)
-        return { kind: 'new' }
-      }
-      const [row] = await findKey(tx, { key_hash: keyHash })
-      if (!row || row.expires_at <= now.getTime()) throw notClaimed(hasRoom)
-      const { answer: bytes, answer_key_id: keyId } = row
-      const place = { row: keyHash, owner: call.agentId }
-      const earlier = {
-        requestHash: row.request_hash,
-        isEnded: row.ended_at !== null,
-        isInFlight: row.ended_at === null && isInFlight(row, now),
-        answer: bytes && keyId !== null ? await vault.open(tx, idempotentAnswer, place, { bytes, keyId }) : undefined,
-      }
-      return { kind: 'stored', answer: assertAnswered(earlier, call.requestHash) }
-    },
+    claim,
 
-    conclude: async (tx, call, answer, now) => {
-      const keyHash = hashOf(call)
-      const isKept =
-        answer !== undefined &&
-        answer.length <= maxAnswerBytes &&
-        (await shares.used(tx, call.agentId, now)) + answer.length <= maxBytesPerAgent
-      const secret = isKept ? new Secret(answer.toString()) : undefined
-      const place = { row: keyHash, owner: call.agentId }
-      const sealed = secret && (await vault.seal(tx, idempotentAnswer, place, secret))
-      await concludeKey(tx, {
-        key_hash: keyHash,
-        audit_id: call.auditId,
-        answer: sealed?.bytes ?? null,
-        answer_key_id: sealed?.keyId ?? null,
-        size: rowBytes + (sealed?.bytes.length ?? 0),
-        now: now.getTime(),
-      })
-      if (sealed) shares.add(call.agentId, sealed.bytes.length)
-    },
+    once: (call) => ({
+      claim: (tx, now) => claim(tx, call, now),
+      conclude: (tx, answer, _seen, now) => conclude(tx, call, answer, now),
+      // A call that was certainly never sent may be repeated with the same key.
+      failed: (_error, isSent) => (isSent ? undefined : (tx) => forget(tx, call)),
+      ended: () => {
+        running.delete(call.auditId)
+      },
+    }),
 
-    forget: async (tx, call) => {
-      await tx
-        .deleteFrom('keyed_calls')
-        .where('key_hash', '=', hashOf(call))
-        .where('audit_id', '=', call.auditId)
-        .execute()
-    },
-
-    ended: ({ auditId }) => {
-      running.delete(auditId)
+    forgetHeld: async (tx, callId) => {
+      await tx.deleteFrom('keyed_calls').where('held_call_id', '=', callId).execute()
     },
 
     dropExpired: (tx, now) => deleteBatch(tx, 'keyed_calls', 'key_hash', sql`expires_at <= ${now.getTime()}`),
@@ -133,6 +140,11 @@ export function createIdempotency(vault: Vault): Idempotency {
   function isInFlight(row: Pick<Row, 'instance_id' | 'audit_id' | 'deadline'>, now: Date): boolean {
     return row.instance_id === instanceId ? running.has(row.audit_id) : row.deadline > now.getTime()
   }
+}
+
+async function forget(tx: Queries, call: KeyedCall): Promise<void> {
+  const own = tx.deleteFrom('keyed_calls').where('key_hash', '=', hashOf(call))
+  await own.where('audit_id', '=', call.auditId).execute()
 }
 
 /** The call is refused if its key can't be stored, since it could then be made twice. */
@@ -151,16 +163,17 @@ function hashOf({ agentId, grantId, key }: KeyedCall): string {
     .digest('base64url')
 }
 
-interface Claim extends Omit<KeyedCall, 'deadline'> {
+interface Claim extends Omit<KeyedCall, 'deadline' | 'heldCallId'> {
   keyHash: string
   instanceId: string
   deadline: number
   expiresAt: number
   now: number
+  heldCallId: string | null
 }
 
 /** What an expired key's next claim replaces. */
-const replaced = ['audit_id', 'request_hash', 'instance_id', 'size', 'deadline', 'expires_at'] as const
+const replaced = ['audit_id', 'request_hash', 'instance_id', 'size', 'deadline', 'expires_at', 'held_call_id'] as const
 
 /** One conditional write, also if the key has expired: of several calls that race for it, one gets a row back. */
 const claimKey = prepared<Claim, { key_hash: string }>(
@@ -177,6 +190,7 @@ const claimKey = prepared<Claim, { key_hash: string }>(
         size: rowBytes,
         deadline: claim.deadline,
         expires_at: claim.expiresAt,
+        held_call_id: claim.heldCallId,
       })
       .onConflict((conflict) =>
         conflict
@@ -205,6 +219,7 @@ const findKey = prepared((queries, { key_hash }: Pick<Row, 'key_hash'>) =>
       'expires_at',
       'answer',
       'answer_key_id',
+      'held_call_id',
     ])
     .where('key_hash', '=', key_hash),
 )

@@ -8,7 +8,7 @@ import { ServiceError } from '../platform/errors.ts'
 import { hashRequest, readIdempotencyKey } from './idempotency.ts'
 import type { KeyedCall } from './idempotency.ts'
 import { createIdempotency } from './idempotency-store.ts'
-import type { Claimed } from './idempotency-store.ts'
+import type { Claimed } from './once.ts'
 
 const request = {
   method: 'POST',
@@ -18,6 +18,8 @@ const request = {
   followsRedirects: false,
   isStreamed: false,
 }
+
+const seen = { status: 200, bytes: 0, redactions: 0 }
 
 async function start(t: TestContext, engine: Engine) {
   const service = await startService(t, engine)
@@ -36,18 +38,21 @@ async function start(t: TestContext, engine: Engine) {
   const instance = () => {
     const store = createIdempotency(vault)
     return {
-      ended: store.ended,
+      ended: (one: KeyedCall) => {
+        store.once(one).ended()
+      },
       claim: (one: KeyedCall) => database.transaction((tx) => store.claim(tx, one, clock.now())),
       conclude: (one: KeyedCall, answer?: Buffer) =>
-        database.transaction((tx) => store.conclude(tx, one, answer, clock.now())),
-      forget: (one: KeyedCall) => database.transaction((tx) => store.forget(tx, one)),
+        database.transaction((tx) => store.once(one).conclude(tx, answer, seen, clock.now())),
+      forget: (one: KeyedCall) =>
+        database.transaction(async (tx) => store.once(one).failed(new Error('not sent'), false)?.(tx, clock.now())),
     }
   }
   return { ...service, agentId, call, instance }
 }
 
 function said(claimed: Claimed): string {
-  return claimed.kind === 'new' ? 'new' : claimed.answer.reveal()
+  return claimed.kind === 'stored' ? claimed.envelope.toString() : claimed.kind
 }
 
 function refusedWith(code: string, message = /./) {
@@ -214,7 +219,7 @@ onBothDatabases('an idempotency key', (engine) => {
       throw new Error('the attempt could not be put on record')
     })
     await assert.rejects(failing, /on record/)
-    store.ended(first)
+    store.once(first).ended()
     assert.equal(said(await instance().claim(call())), 'new')
   })
 

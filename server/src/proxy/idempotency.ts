@@ -16,6 +16,8 @@ export interface KeyedCall {
   auditId: string
   /** It is certainly over by then. */
   deadline: Date
+  /** The held call that the key is claimed for. */
+  heldCallId?: string
 }
 
 /** The call that a key was first used for. */
@@ -54,9 +56,13 @@ export function hashRequest(
   return hash.digest('base64url')
 }
 
+export function assertSame(earlierHash: string, requestHash: string): void {
+  if (earlierHash !== requestHash) throw new ServiceError('idempotency_conflict', { field: 'Idempotency-Key' })
+}
+
 /** The stored answer. Throws if there is none: the call is never made again. */
 export function assertAnswered(earlier: EarlierCall, requestHash: string): Secret {
-  if (earlier.requestHash !== requestHash) throw new ServiceError('idempotency_conflict', { field: 'Idempotency-Key' })
+  assertSame(earlier.requestHash, requestHash)
   if (earlier.answer) return earlier.answer
   if (earlier.isInFlight) {
     throw new ServiceError('conflict', {

@@ -16,6 +16,7 @@ import { bodyChecksFor, maxInspectedBytes, mustBeInspected } from './body-checks
 import type { CallHead } from './body-checks.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
 import { judgeUrl, recordedParts, shortened } from './destination.ts'
+import { maxHeldBytes, tooLargeToHold } from './holding.ts'
 import { outgoing } from './outgoing.ts'
 import { assertHeadMayCall, verdictOn } from './policy.ts'
 import type { Upload } from './upload.ts'
@@ -71,6 +72,8 @@ export async function judge(
   const { body, upload } = input.upload ? await readUpload(input.upload, head, standing.grant, route) : { body: given }
   const verdict = verdictOn(grant, route.rules, { ...head, body }, { isClassified: isClassified || hasTerms(grant) })
   if (verdict) assertNotDenied((known.verdict = verdict), grant)
+  const isHeld = verdict?.action === 'ask'
+  const stored = isHeld && upload ? await upload.whole(maxHeldBytes, tooLargeToHold()) : body
   // The caller's timeout replaces both our limits: for the whole call and for its first byte.
   const defaultMs = input.stream ? noTimeoutMs : needs.config.proxyCallSeconds * 1000
   return {
@@ -84,8 +87,8 @@ export async function judge(
     destination,
     headers,
     droppedHeaders: dropped,
-    body,
-    ...(upload && { upload }),
+    body: stored,
+    ...(upload && !isHeld && { upload }),
     aws: input.aws,
     facts: known.facts,
     access: verdict?.access,

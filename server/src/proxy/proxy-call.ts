@@ -12,7 +12,7 @@ import type { HeaderNaming } from './answer-headers.ts'
 import type { Call, ProxyInput } from './call.ts'
 import { CallAborted, startFlight } from './flight.ts'
 import type { Flight, FlightNeeds } from './flight.ts'
-import type { KeyedCall } from './idempotency.ts'
+import type { Once } from './once.ts'
 import type { CallTimes } from './proxy-metrics.ts'
 import { send } from './send.ts'
 import { streamedAnswer } from './streamed-answer.ts'
@@ -34,10 +34,15 @@ export interface Caller extends Admission {
   naming: HeaderNaming
   /** Is filled with the times at which the call passed from one part to the next. */
   times: CallTimes
+  /** The most that is kept of a buffered answer. Default: the setting. */
+  maxAnswerBytes?: number
 }
 
-/** Buffered in its envelope, or streamed. */
-export type ProxyReply = { kind: 'whole'; envelope: Envelope } | ({ kind: 'streamed' } & StreamedAnswer)
+/** Buffered in its envelope, or streamed. Or the call waits for a person. */
+export type ProxyReply =
+  | { kind: 'whole'; envelope: Envelope }
+  | ({ kind: 'streamed' } & StreamedAnswer)
+  | { kind: 'held'; callId: string; expiresAt: Date }
 
 export async function proxyCall(
   needs: ProxyNeeds,
@@ -48,11 +53,12 @@ export async function proxyCall(
   // Calls that arrive in the same tick are recorded in one commit.
   await endOfTick()
   const admitted = await admit(needs, agent, input, caller)
-  if (admitted.kind === 'stored') return stored(needs, agent.agent.agentId, admitted.envelope, caller)
-  const { call, keyed } = admitted
+  if (admitted.kind === 'held') return admitted
+  if (admitted.kind === 'stored') return storedAnswer(needs, agent.agent.agentId, admitted.envelope, caller)
+  const { call, once } = admitted
   const { times } = caller
   times.admittedAt = performance.now()
-  const flight = startFlight(needs, call, keyed)
+  const flight = startFlight(needs, call, once)
   const room = needs.unsentAnswers.hold(call.agentId, { isSandbox: call.standing.grant.kind === 'sandbox' })
   caller.onClosed((isSent) => {
     room.release()
@@ -61,14 +67,20 @@ export async function proxyCall(
   try {
     return call.isStreamed
       ? { kind: 'streamed', ...(await stream(needs, call, flight, times, caller.naming)) }
-      : { kind: 'whole', envelope: await rejectOnAbort(flight.signal, whole(needs, call, flight, times, keyed, room)) }
+      : { kind: 'whole', envelope: await rejectOnAbort(flight.signal, whole(needs, call, flight, caller, once, room)) }
   } catch (error) {
     await flight.failed(error as Error)
     throw error
   }
 }
 
-function stored(needs: ProxyNeeds, agentId: string, envelope: Buffer, { onClosed }: Caller): ProxyReply {
+/** An answer that was stored. */
+export function storedAnswer(
+  needs: Pick<ProxyNeeds, 'unsentAnswers'>,
+  agentId: string,
+  envelope: Buffer,
+  { onClosed }: Pick<Caller, 'onClosed'>,
+): Extract<ProxyReply, { kind: 'whole' }> {
   const room = needs.unsentAnswers.hold(agentId)
   onClosed(room.release)
   if (!room.grow(envelope.length)) throw noRoom('This agent has too many unread responses. Read them first.')
@@ -79,11 +91,10 @@ async function whole(
   needs: ProxyNeeds,
   first: Call,
   flight: Flight,
-  times: CallTimes,
-  keyed: KeyedCall | undefined,
+  { times, maxAnswerBytes: maxBytes = needs.config.proxyAnswerBytes }: Caller,
+  once: Once | undefined,
   room: Hold,
 ): Promise<Envelope> {
-  const maxBytes = needs.config.proxyAnswerBytes
   const { response, newRedactor, call } = await send(needs, first, flight, {
     limits: {
       maxBytes,
@@ -106,8 +117,8 @@ async function whole(
   flight.signal.throwIfAborted()
   if (!room.resize(heldBytesOf(envelope))) throw noRoomForAnswer(room)
   const answered = () => flight.answered({ status: response.status, bytes, redactions: redactor.count() }, envelope)
-  if (keyed) await answered()
-  // The answer is sent first: without a key it does not wait for its outcome to be recorded.
+  if (once) await answered()
+  // The answer is sent first: unless it is stored too, it does not wait for its outcome to be recorded.
   else process.nextTick(() => void answered())
   return envelope
 }

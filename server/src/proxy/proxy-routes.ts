@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { HeldReply } from '@sallyport/protocol/calls'
 import { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
 import { streamedCallType } from '@sallyport/protocol/streamed-call'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -8,6 +9,7 @@ import { actingAgent } from '../authenticate.ts'
 import type { Config } from '../config/config.ts'
 import { cutShort } from '../platform/http/error-replies.ts'
 import type { Http } from '../platform/http/http.ts'
+import { applyWait, preferredWait, whenGone } from '../platform/http/prefer.ts'
 import { requestMembers } from '../platform/http/response-log.ts'
 import { readStreamedBodies } from '../platform/http/streamed-bodies.ts'
 import { removeSecurityHeaders } from '../platform/http/security-headers.ts'
@@ -17,8 +19,9 @@ import type { HeaderNaming } from './answer-headers.ts'
 import type { ProxyInput } from './call.ts'
 import { dryRun } from './dry-run.ts'
 import { readIdempotencyKey } from './idempotency.ts'
-import { proxyCall } from './proxy-call.ts'
-import type { ProxyNeeds } from './proxy-call.ts'
+import type { Held } from './holding.ts'
+import { proxyCall, storedAnswer } from './proxy-call.ts'
+import type { ProxyNeeds, ProxyReply as Answer } from './proxy-call.ts'
 import type { CallMetrics, CallTimes } from './proxy-metrics.ts'
 import type { StreamedAnswer } from './streamed-answer.ts'
 import { uploadOf } from './upload.ts'
@@ -28,11 +31,17 @@ import type { HeaderList } from './upstream.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     callTimes?: CallTimes
+    /** Frees the place in flight before the answer is sent. */
+    leaveFlight?: () => void
+    /** The call waits for a person, and perhaps its client with it: that is not how long a call takes. */
+    isHeld?: boolean
   }
 }
 
 interface ProxyRouteNeeds extends ProxyNeeds, EnterNeeds {
   onSent: CallMetrics['onSent']
+  /** The page where a person decides on a held call. */
+  approvalUrl: (callId: string) => string
   config: ProxyNeeds['config'] & Pick<Config, 'proxyBodyBytes' | 'baseUrl'>
 }
 
@@ -44,10 +53,12 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       config: { allow: ['agent'], streamedType: streamedCallType },
       bodyLimit: needs.config.proxyBodyBytes,
       onRequest: async (request, { raw }) => {
-        onceClosed(raw, await enter(needs, actingAgent(request).agent, request.id))
+        const leave = await enter(needs, actingAgent(request).agent, request.id)
+        request.leaveFlight = leave
+        onceClosed(raw, leave)
       },
       onResponse: (request, { elapsedTime }, done) => {
-        needs.onSent(elapsedTime, request.callTimes)
+        if (!request.isHeld) needs.onSent(elapsedTime, request.callTimes)
         done()
       },
       schema: {
@@ -58,6 +69,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
           200: Type.Union([ProxyReply, DryRunReply], {
             description: 'The redacted response; for a dry run, whether the call would be allowed.',
           }),
+          202: HeldReply,
         },
       },
     },
@@ -79,18 +91,73 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
         times,
         naming: namingFor(request, needs.config.baseUrl),
       })
-      if (answer.kind === 'streamed') return sendStream(reply, answer)
-      // Already JSON: the schema is for the documentation and does not serialize it.
-      const plain: FastifyReply = reply.type('application/json; charset=utf-8')
-      const { envelope } = answer
-      if (request.isBodyCutShort) {
-        const pieces = typeof envelope === 'string' ? [Buffer.from(envelope)] : envelope.pieces()
-        return plain.send(cutShort(request, reply, pieces))
+      if (answer.kind === 'held') {
+        forgetRequest(request)
+        return answerHeld(needs, request, reply, answer)
       }
-      if (typeof envelope === 'string') return plain.send(Buffer.from(envelope))
-      return plain.header('content-length', envelope.bytes).send(Readable.from(envelope.pieces()))
+      if (answer.kind === 'streamed') return sendStream(reply, answer)
+      return sendWhole(request, reply, answer)
     },
   )
+}
+
+function sendWhole(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { envelope }: Extract<Answer, { kind: 'whole' }>,
+): FastifyReply {
+  // Already JSON: the schema is for the documentation and does not serialize it.
+  const plain: FastifyReply = reply.type('application/json; charset=utf-8')
+  if (request.isBodyCutShort) {
+    const pieces = typeof envelope === 'string' ? [Buffer.from(envelope)] : envelope.pieces()
+    return plain.send(cutShort(request, reply, pieces))
+  }
+  if (typeof envelope === 'string') return plain.send(Buffer.from(envelope))
+  return plain.header('content-length', envelope.bytes).send(Readable.from(envelope.pieces()))
+}
+
+/** While a call waits for a person, it takes no place in flight, and its body no memory. */
+function forgetRequest(request: FastifyRequest): void {
+  request.isHeld = true
+  request.leaveFlight?.()
+  request.heldBody?.release()
+  request.body = undefined
+}
+
+/** Either at once, or after the time that the client prefers to wait; then with the response, if there is one. */
+async function answerHeld(
+  needs: ProxyRouteNeeds,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  first: Extract<Held, { kind: 'held' }>,
+): Promise<FastifyReply> {
+  const { agentId } = actingAgent(request).agent
+  const seconds = preferredWait(request)
+  let held: Held = first
+  if (seconds !== undefined) {
+    applyWait(reply, seconds)
+    await needs.heldCalls.wait(agentId, first.callId, seconds, whenGone(reply))
+    await request.assertStillAdmitted()
+    held = await needs.heldCalls.resultOf(agentId, first.callId)
+  }
+  if (held.kind === 'stored') {
+    const onClosed = (then: (isSent: boolean) => void) => {
+      onceClosed(reply.raw, () => {
+        then(reply.raw.writableFinished)
+      })
+    }
+    return sendWhole(request, reply, storedAnswer(needs, agentId, held.envelope, { onClosed }))
+  }
+  const { callId, expiresAt } = held
+  return reply
+    .code(202)
+    .header('location', `/v4/calls/${callId}`)
+    .send({
+      status: 'waiting',
+      call_id: callId,
+      approval_url: needs.approvalUrl(callId),
+      expires_at: expiresAt.toISOString(),
+    } satisfies HeldReply)
 }
 
 /**
@@ -134,6 +201,7 @@ function toInput(body: ProxyBody, upload: Upload | undefined): ProxyInput {
     followRedirects: body.follow_redirects ?? false,
     stream: body.stream ?? false,
     aws: body.aws,
+    reason: body.reason,
   }
 }
 

@@ -15,7 +15,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Whose limits the call counts against; undefined without a valid credential. */
     callerKey?: string
-    /** What is in memory of a streamed body. */
+    /** What is in memory of the body. */
     heldBody?: Hold
   }
   interface FastifyContextConfig {
@@ -46,8 +46,8 @@ export function boundBodiesInFlight(http: Http, config: BodiesConfig): void {
     }
     const hold = budget.hold(sharesOf(request))
     reply.raw.once('close', hold.release)
+    request.heldBody = hold
     if (isStreamed(request)) {
-      request.heldBody = hold
       done()
       return
     }

@@ -17,7 +17,7 @@ export function allowCorsOrigins(http: Http, origins: readonly string[]): void {
     reply.header('access-control-allow-methods', 'GET, POST, PATCH, DELETE')
     reply.header(
       'access-control-allow-headers',
-      'authorization, content-type, idempotency-key, x-sallyport-header-names, x-sallyport-redirects',
+      'authorization, content-type, idempotency-key, prefer, x-sallyport-header-names, x-sallyport-redirects',
     )
     reply.header('access-control-max-age', '600')
     await reply.code(204).send()

@@ -23,8 +23,8 @@ export interface StreamedBody extends BodyStream {
   endedAt: number | undefined
   /** Call it if the body is passed on: from then on only pauses are limited. */
   mayTakeLonger: () => void
-  /** Reads all of it. Throws `body_not_inspectable` if it is longer. */
-  whole: (maxBytes: number) => Promise<Buffer>
+  /** Reads all of it. Throws `tooLong` if it is longer; default: `body_not_inspectable`. */
+  whole: (maxBytes: number, tooLong?: ServiceError) => Promise<Buffer>
 }
 
 const maxLineBytes = 65_536
@@ -146,8 +146,7 @@ function createStreamedBody(given: {
     endedAt: undefined,
     mayTakeLonger: given.mayTakeLonger,
     chunks: readChunks(),
-    whole: async (maxBytes) => {
-      const tooLong = new ServiceError('body_not_inspectable', { field: 'body' })
+    whole: async (maxBytes, tooLong = new ServiceError('body_not_inspectable', { field: 'body' })) => {
       if ((body.length ?? 0) > maxBytes) throw tooLong
       const pieces = createPieces(hold)
       for await (const chunk of body.chunks) {
