@@ -31,6 +31,8 @@ export interface CallingOptions {
   slug?: string
   settings?: Environment
   oauth?: OAuthServerOptions
+  /** Members of the approvals, besides the connection. */
+  approval?: object
   /** More members of the provider. */
   provider?: object
   /** Tokens to issue instead of random ones, for tests that need to know them. */
@@ -40,7 +42,7 @@ export interface CallingOptions {
 export async function startCalling(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
-  { hosts, slug = usualSlug, settings = {}, oauth: options, provider = {}, tokens }: CallingOptions,
+  { hosts, slug = usualSlug, settings = {}, oauth: options, approval = {}, provider = {}, tokens }: CallingOptions,
 ): Promise<Calling> {
   const oauth = await startOAuthServer(t, options)
   const service = await startService(t, engine, {
@@ -75,7 +77,7 @@ export async function startCalling(
     const { access_request_id: id } = succeeded(asked).body as { access_request_id: string }
     const approved = await service.call('POST', `/v4/access-requests/${id}/approve`, {
       token: person.token,
-      body: { connection_id: connectionId },
+      body: { connection_id: connectionId, ...approval },
     })
     return { ...agent, grantId: (succeeded(approved).body as { grant_id: string }).grant_id }
   }
