@@ -172,7 +172,7 @@ function isAt(paths: readonly PathRule[], readings: readonly PathReading[]): boo
 
 const anyGraphql = compilePath({ path: '/**/graphql', isExact: true })
 
-function mayBeGraphql({ preset, readings }: ApiAt): boolean {
+export function mayBeGraphql({ preset, readings }: ApiAt): boolean {
   return isAt([...(preset?.graphql ?? []), anyGraphql], readings)
 }
 
@@ -183,7 +183,7 @@ function isSurelyGraphql({ preset, readings }: ApiAt, { methods, isPlain }: Plac
   return isEndpoint && isTaken && (!preset?.isKnown || isAt(preset.graphql, readings))
 }
 
-function mayBeBatch({ preset, readings }: ApiAt): boolean {
+export function mayBeBatch({ preset, readings }: ApiAt): boolean {
   return preset !== undefined && isAt(preset.batches, readings)
 }
 

@@ -12,7 +12,7 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import type { Engine } from '../platform/database/database.ts'
 import { pairDevice } from '../../testkit/device.ts'
 import { insertGrant } from '../../testkit/grants.ts'
-import type { Grant } from '../grants/grant.ts'
+import type { Grant, GrantException } from '../grants/grant.ts'
 
 type Terms = Partial<Pick<Grant, 'mode' | 'exceptions' | 'maxAccess' | 'allowedMethods'>>
 type Outcome = [asks: boolean, term: string, code?: string]
@@ -309,6 +309,48 @@ onBothDatabases('the terms of a grant', (engine) => {
     assert.equal(answer.statusCode, 202)
     answer.resume()
     assert.equal(calling.upstream.received.length, before)
+  })
+
+  test("let a grant that only reads use GraphQL, which one for GET alone can't", async (t) => {
+    const calling = await startCalling(t, engine)
+    const { upstream } = calling
+    const query = '{ viewer { id } }'
+    const mutation = 'mutation { deleteThing(id: 1) { id } }'
+    const posted = (text: string) => ({ method: 'POST', body: { query: text } })
+    const inUrl = (text: string) => ({ url: `https://${upstream.host}/graphql?query=${encodeURIComponent(text)}` })
+    const denial: GrantException = { paths: ['/things'], methods: null, action: 'deny' }
+    const cases: [Terms, object, string | undefined][] = [
+      [{ allowedMethods: ['GET'] }, posted(query), 'method_not_allowed'],
+      [{ allowedMethods: ['GET'] }, inUrl(query), undefined],
+      [{ maxAccess: 'read' }, posted(query), undefined],
+      [{ maxAccess: 'read' }, inUrl(query), undefined],
+      [{ maxAccess: 'read' }, posted(mutation), 'access_not_allowed'],
+      [{ maxAccess: 'read' }, inUrl(mutation), 'access_not_allowed'],
+      [{ maxAccess: 'read' }, posted(`${query} ${mutation}`), 'access_not_allowed'],
+      [{ mode: 'ask_writes' }, posted(query), undefined],
+      [{ mode: 'ask_writes' }, posted(mutation), 'approval_required'],
+      [{ exceptions: [denial] }, posted(mutation), 'denied_by_exception'],
+      [{ exceptions: [{ ...denial, methods: ['DELETE'] }] }, posted(mutation), 'denied_by_exception'],
+      [{ exceptions: [{ ...denial, methods: ['DELETE'] }] }, posted(query), undefined],
+    ]
+    for (const [terms, members, code] of cases) {
+      const grant_id = await withTerms(calling, terms)
+      const { status, body } = await calling.proxy({ grant_id, url: `https://${upstream.host}/graphql`, ...members })
+      assert.deepEqual([status, body.error?.code], [code ? 403 : 200, code], JSON.stringify([terms, members]))
+    }
+    // A streamed body is read first.
+    for (const [text, status] of [
+      [query, 200],
+      [mutation, 403],
+    ] as const) {
+      const grant_id = await withTerms(calling, { maxAccess: 'read' })
+      const headers = { 'content-type': 'application/json' }
+      const request = await calling.upload({ grant_id, url: `https://${upstream.host}/graphql`, headers })
+      request.end(JSON.stringify({ query: text }))
+      const [answer] = (await once(request, 'response')) as [IncomingMessage]
+      answer.resume()
+      assert.equal(answer.statusCode, status)
+    }
   })
 })
 

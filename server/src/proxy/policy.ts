@@ -13,12 +13,11 @@ import { ServiceError } from '../platform/errors.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
 import type { AuthMethod } from '../providers/auth-method.ts'
 import { matchesRule } from '../providers/presets/api-path.ts'
-import type { PathRule } from '../providers/presets/api-path.ts'
 import { readingsOf } from '../providers/presets/path-readings.ts'
 import type { PathReading } from '../providers/presets/path-readings.ts'
 import { presetRulesAt } from '../providers/presets/preset-rules.ts'
 import type { PresetRules } from '../providers/presets/preset-rules.ts'
-import { accessClassOf } from './access-class.ts'
+import { accessClassOf, mayBeBatch, mayBeGraphql } from './access-class.ts'
 import { assertAwsCall } from './aws-call.ts'
 import { reachesCredentials } from './batch.ts'
 import { assertInspectable, checksAt, limitsMethods } from './body-checks.ts'
@@ -97,11 +96,11 @@ function assertCovered(
 }
 
 function verdictOf(grant: Grant, { preset, readings, methods, signs }: Judged, call: JudgedCall): Verdict {
-  const access = accessClassOf(call, methods, { preset, readings, signs })
+  const api = { preset, readings, signs }
+  const access = accessClassOf(call, methods, api)
   const { path } = call.destination
-  const isAt = (rules: readonly PathRule[] = []) => rules.some((rule) => matchesRule(rule, readings, undefined))
-  const isGraphql = isAt(preset?.graphql) || readings.some(({ segments }) => segments.at(-1) === 'graphql')
-  const reachesPaths = (!isGraphql && isAt(preset?.batches)) || secondPathIn(call.headers) !== undefined
+  const isGraphql = mayBeGraphql(api)
+  const reachesPaths = (!isGraphql && mayBeBatch(api)) || secondPathIn(call.headers) !== undefined
   const reaches = reachesPaths ? 'paths' : isGraphql ? 'operations' : undefined
   return { access, ...termsVerdict(grant, { access, methods, path, readings, reaches }) }
 }
