@@ -1,6 +1,7 @@
 /** A device signs a held call as it was shown, and nothing that the service puts in its place. */
 import assert from 'node:assert/strict'
 import { createPublicKey, verify } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { callMessage } from '@sallyport/protocol/approval-message'
 import { callDigest, callNonce } from '@sallyport/protocol/call-digest'
@@ -74,4 +75,16 @@ test('a service whose digest is of another call is not even asked for a challeng
   await assert.rejects(device.calls.deny(other), { code: 'unexpected_answer' })
   await assert.rejects(device.calls.decide([call, other], 'approve'), { code: 'unexpected_answer' })
   assert.ok(sent.every((url) => url.endsWith('/cal_1/challenge')))
+})
+
+test('what is signed matches the vectors', async () => {
+  const file = new URL('../../../protocol/vectors/call-approval.json', import.meta.url)
+  const { description: described, digest, decisions } = JSON.parse(readFileSync(file, 'utf8'))
+  assert.equal(decisions.length, 3)
+  for (const { call_id, verdict, repeat_for_seconds, message, ...challenge } of decisions) {
+    const shown = { call_id, description: described, digest }
+    const { text } = await signCall(key, challenge, shown, verdict, repeat_for_seconds)
+    assert.equal(text, message)
+    await assert.rejects(signCall(key, challenge, shown, verdict, 3600), /different call or decision/)
+  }
 })

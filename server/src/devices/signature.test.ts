@@ -209,3 +209,15 @@ function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
   }
   return result
 }
+
+test('signatures of decisions on held calls match the vectors', () => {
+  const calls = new URL('../../../protocol/vectors/call-approval.json', import.meta.url)
+  const { public_key_jwk, text, digest, decisions } = JSON.parse(readFileSync(calls, 'utf8'))
+  assert.equal(createHash('sha256').update(text).digest('base64url'), digest)
+  assert.equal(decisions.length, 3)
+  for (const { name, nonce, decided_text, message, signature } of decisions) {
+    assert.equal(judge(public_key_jwk, message, signature), undefined, name)
+    const hash = createHash('sha256').update(decided_text).digest('hex')
+    assert.equal(Buffer.from(nonce, 'base64url').subarray(32).toString('hex'), hash, name)
+  }
+})
