@@ -80,9 +80,9 @@ export async function decideCall(
     const shown = await heldCallStore.openShown(tx, call)
     assertMayRepeat(shown, given.repeatForSeconds)
     const signature = await signatureOn(needs, tx, decider, callId, given)
+    assertCovers(signature, shown, given.repeatForSeconds)
     if (verdict === 'approve') {
       if (!signature && user.requiresDevice) throw new ServiceError('device_signature_required')
-      assertCovers(signature, shown, given.repeatForSeconds)
       await judgeAgain(needs, tx, call, requestId)
     }
     const decision = decisionOf(given, signature)

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callMessage } from '@sallyport/protocol/approval-message'
-import type { CallDescription } from '@sallyport/protocol/calls'
+import type { CallDescription, CallReceipt } from '@sallyport/protocol/calls'
+import { verifyCallReceipt } from '@sallyport/protocol/verify-call-receipt'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { pairDevice } from '../../testkit/device.ts'
 import type { TestDevice } from '../../testkit/device.ts'
@@ -81,6 +82,24 @@ onBothDatabases('a decision that a device signs', (engine) => {
     assert.deepEqual(receipt.description, seen.description)
     assert.deepEqual(receipt.challenge, { challenge_id, nonce })
     assert.equal(receipt.repeat_for_seconds, null)
+    assert.deepEqual(await verifyCallReceipt(receipt), { verdict: 'signed' })
+    const changed = { ...receipt, description: { ...receipt.description, url: 'https://localhost/other' } }
+    assert.equal((await verifyCallReceipt(changed)).verdict, 'invalid')
+  })
+
+  test('denies the call, with a receipt too', async (t) => {
+    const test = await startHeldCalls(t, engine, { terms: { mode: 'ask_all' } })
+    const device = await test.device()
+    const id = await test.held({ method: 'GET', body: undefined })
+    const repeating = await signed(test, device, id, 'deny', { repeat_for_seconds: 900 })
+    assert.equal((await test.deny(id, repeating, device.token)).body.error.code, 'decision_mismatch')
+    assert.equal((await test.deny(id, await signed(test, device, id, 'deny'), device.token)).status, 200)
+    const { body } = await test.service.call('GET', `/v4/calls/${id}/receipt`, { token: test.user.token })
+    assert.deepEqual([body.verdict, await verifyCallReceipt(body as CallReceipt)], ['deny', { verdict: 'signed' }])
+    const unsigned = await test.held({ method: 'GET', body: undefined, url: `${test.upstream.url}/2` })
+    await test.deny(unsigned)
+    const plain = await test.service.call('GET', `/v4/calls/${unsigned}/receipt`, { token: test.user.token })
+    assert.deepEqual(await verifyCallReceipt(plain.body as CallReceipt), { verdict: 'unsigned' })
   })
 
   test('is needed from a console too if the user approves on devices only; a denial is not', async (t) => {
