@@ -11,7 +11,7 @@ onBothDatabases('a call that asks', (engine) => {
     const { upstream, service, agent, user } = test
     const asked = await test.ask({
       body: { text: 'a-word-of-the-body' },
-      headers: { 'x-note': 'a-header-value' },
+      headers: { 'x-note': 'a-header-value', cookie: 'a=b' },
       reason: 'Because.',
     })
     assert.equal(asked.status, 202, asked.text)
@@ -46,6 +46,7 @@ onBothDatabases('a call that asks', (engine) => {
     assert.equal(done.status, 'done')
     assert.deepEqual([done.response.status, done.response.body], [200, { ok: true }])
     assert.equal(done.error, null)
+    assert.deepEqual(done.response.dropped_headers, ['cookie'])
     assert.deepEqual(
       upstream.received.map(({ method, body }) => [method, body]),
       [['POST', '{"text":"a-word-of-the-body"}']],
