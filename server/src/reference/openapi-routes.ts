@@ -14,6 +14,9 @@ const securitySchemes = {
 
 /** Generates the OpenAPI reference from the routes themselves. Has to be registered before them. */
 export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
+  /** The error response is the same everywhere: it is converted for this route alone, as each takes a millisecond. */
+  let first: object | undefined
+  let isYaml = false
   await http.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -29,32 +32,37 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
       const allow = url.startsWith('/v') ? route.config?.allow : undefined
       if (allow === undefined) return { schema: { ...schema, hide: true }, url }
       const actors = allow === 'anyone' ? [] : allow.flatMap((kind) => (kind === 'user' ? ['user', 'cookie'] : [kind]))
-      const response = { ...described(schema.response as object), default: { description: 'Error', ...ErrorBody } }
+      const isFirst = (first ??= route) === route
+      const error = isFirst && { default: { description: 'Error', ...ErrorBody } }
+      const response = { ...described(schema.response as object), ...error }
       return { schema: { ...schema, security: actors.map((name) => ({ [name]: [] })), response }, url }
     },
     transformObject: (document) => {
       if (!('openapiObject' in document)) return document.swaggerObject
-      for (const path of Object.values(document.openapiObject.paths ?? {})) {
-        for (const operation of Object.values(path ?? {})) admitNoBody(operation as Operation)
+      const paths = Object.values(document.openapiObject.paths ?? {})
+      const operations = paths.flatMap((path) => Object.values(path ?? {}) as Operation[])
+      const error = operations.find(({ responses }) => responses?.default)?.responses?.default
+      for (const operation of operations) {
+        admitNoBody(operation)
+        // All operations have the same object: a copy for each would take 1.5 MB.
+        if (error) operation.responses = { ...operation.responses, default: isYaml ? structuredClone(error) : error }
       }
       return document.openapiObject
     },
   })
   const json = publicDocument('application/json; charset=utf-8', () => JSON.stringify(http.swagger()))
-  const yaml = publicDocument('application/yaml; charset=utf-8', () => http.swagger({ yaml: true }))
+  const yaml = publicDocument('application/yaml; charset=utf-8', () => {
+    // Otherwise all but the first would be aliases, which some readers don't know.
+    isYaml = true
+    return http.swagger({ yaml: true })
+  })
   for (const path of ['/openapi.json', '/docs/json']) http.get(path, { schema: { hide: true } }, json)
   http.get('/docs/yaml', { schema: { hide: true } }, yaml)
 }
 
-/**
- * Generates the reference (65 ms), so that it doesn't block the event loop at the first request. All operations get the same
- * object as their error response: a copy for each would take 1.5 MB.
- */
+/** Generates the reference, so that it doesn't block the event loop at the first request. */
 export function generateReference(http: Http): void {
-  const { paths = {} } = http.swagger() as { paths?: Record<string, Record<string, Operation>> }
-  const operations = Object.values(paths).flatMap((path) => Object.values(path))
-  const shared = operations.find(({ responses }) => responses?.default)?.responses?.default
-  for (const { responses } of operations) if (shared && responses?.default) responses.default = shared
+  http.swagger()
 }
 
 function described(answers: object): object {
