@@ -3,6 +3,7 @@ import { maxPageSize } from '@sallyport/protocol/lists'
 import { ListPresetsQuery, PresetPage } from '@sallyport/protocol/providers'
 import type { Preset as PresetView } from '@sallyport/protocol/providers'
 import type { Config } from '../config/config.ts'
+import { memoizeByObject } from '../platform/cache/memoize.ts'
 import type { Database } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -62,6 +63,11 @@ function searchedText({ id, name, otherNames = [], apiHosts }: Preset): string {
   return [id, name, ...otherNames, ...apiHosts].join(' ')
 }
 
+/** A process may create several apps, and reading the methods of all presets takes a twentieth of that. */
+const formsOf = memoizeByObject((preset: Preset) =>
+  readAuthMethods(presetMethods(preset, preset.apiHosts), preset.apiHosts).map(formOf),
+)
+
 function viewOf(preset: Preset, baseUrl: URL): Omit<PresetView, 'connectable'> {
   const { id, name, oauth, apiHosts, docs } = preset
   return {
@@ -71,7 +77,7 @@ function viewOf(preset: Preset, baseUrl: URL): Omit<PresetView, 'connectable'> {
     scopes: [...(oauth?.defaultScopes ?? [])],
     api_hosts: [...apiHosts],
     device_flow: oauth?.deviceAuthorizationUrl !== undefined,
-    auth_methods: readAuthMethods(presetMethods(preset, apiHosts), apiHosts).map(formOf),
+    auth_methods: formsOf(preset),
     needs_client: !needsNoClient(preset),
     redirect_uri: redirectUri(baseUrl, id),
     notes: oauth?.notes ?? null,
