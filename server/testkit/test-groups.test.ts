@@ -17,7 +17,7 @@ test('a file shares its process unless it touches the process or tests the whole
 })
 
 test('every file is in exactly one group, and groups have similar sizes', () => {
-  const files = Array.from({ length: 47 }, (_, index) =>
+  const files = Array.from({ length: 94 }, (_, index) =>
     quiet(`${index % 9 === 0 ? 'e2e' : 'server'}/${index}.test.ts`),
   )
   const { together, alone } = groupTests(files)
@@ -25,8 +25,16 @@ test('every file is in exactly one group, and groups have similar sizes', () => 
   assert.deepEqual(placed.sort(), files.map(({ path }) => path).sort())
   assert.deepEqual(
     together.map((group) => group.length),
-    [14, 14, 13],
+    [28, 28, 27],
   )
+})
+
+test('the files of a room are divided among two processes', () => {
+  const sizes = (count: number) =>
+    groupTests(Array.from({ length: count }, (_, index) => quiet(`server/${index}.test.ts`))).together.map(
+      ({ length }) => length,
+    )
+  assert.deepEqual([sizes(20), sizes(27), sizes(80), sizes(81)], [[20], [14, 13], [40, 40], [27, 27, 27]])
 })
 
 test('a file that is named alone runs alone', () => {

@@ -12,7 +12,9 @@ export interface TestGroups {
   alone: string[]
 }
 
-const filesInGroup = 20
+const filesInGroup = 40
+/** The files of a single room are divided among two processes, which may run at the same time. */
+const filesInHalf = 20
 
 /** Changes to the whole process, which would affect the files after it. Reading these members changes nothing. */
 const touchesProcess = /\bprocess\.(?!(?:arch|execPath|nextTick|pid|platform)\b)|\bglobalThis\b|\bmock\b/
@@ -26,7 +28,8 @@ export function runsAlone({ path, text }: TestFile): boolean {
 export function groupTests(files: readonly TestFile[]): TestGroups {
   const isAlone = (file: TestFile) => files.length === 1 || runsAlone(file)
   const shared = files.filter((file) => !isAlone(file))
-  const count = Math.ceil(shared.length / filesInGroup)
+  const halves = Math.min(2, Math.ceil(shared.length / filesInHalf))
+  const count = Math.max(halves, Math.ceil(shared.length / filesInGroup))
   const together = Array.from({ length: count }, (_, group) =>
     shared.filter((_file, index) => index % count === group).map(({ path }) => path),
   )
