@@ -39,17 +39,16 @@ export type Framing = (typeof framings)[number]
 export interface Reflection {
   form: string
   place: Place
+  /** `split`: one copy for each byte of the form, on a line of its own, cut in two one byte further on each time. */
   framing: Framing
-  /** Where the form is cut in two, for `split`. */
-  at?: number
   /** The status of the response; 200 by default. */
   status?: number
   /** Another secret to return; by default the token of the call. */
   whose?: string
 }
 
-export function reflectionPath({ form, place, framing, at = 0, status = 200, whose = '' }: Reflection): string {
-  const query = new URLSearchParams({ form, place, framing, at: String(at), status: String(status), whose })
+export function reflectionPath({ form, place, framing, status = 200, whose = '' }: Reflection): string {
+  const query = new URLSearchParams({ form, place, framing, status: String(status), whose })
   return `/reflect?${query.toString()}`
 }
 
@@ -96,7 +95,7 @@ export function startReflectingUpstream(
     const encoder = encoders[framing]
     const bytes = encoder ? encoder.encode(Buffer.concat(body.parts)) : undefined
     const all = [...lines, ...(encoder ? [`content-encoding: ${encoder.encoding}`] : [])]
-    const parts = bytes ? [bytes] : cut(body.parts, framing, Number(query.get('at')))
+    const parts = bytes ? [bytes] : cut(body.parts, framing)
     if (framing === 'no length') {
       socket.end(Buffer.concat([head(start, ...all, `content-type: ${body.type}`, 'connection: close'), ...parts]))
       return
@@ -135,10 +134,14 @@ function bodyWith(place: Place, framing: Framing, shown: Buffer): { type: string
   return around('application/json', `{"text":"${distance}`, Buffer.from('nothing here'), '"}')
 }
 
-function cut([before, shown, after]: Buffer[], framing: Framing, at: number): Buffer[] {
+function cut([before, shown, after]: Buffer[], framing: Framing): Buffer[] {
   if (!before || !shown || !after) return []
   if (framing === 'split') {
-    return [Buffer.concat([before, shown.subarray(0, at)]), Buffer.concat([shown.subarray(at), after])]
+    const copies = Array.from(shown, (_, at) => [
+      Buffer.concat([before, shown.subarray(0, at)]),
+      Buffer.concat([shown.subarray(at), after, Buffer.from('\n')]),
+    ])
+    return copies.flat()
   }
   const all = Buffer.concat([before, shown, after])
   if (framing !== 'dribbled') return [all]
