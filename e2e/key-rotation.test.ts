@@ -21,8 +21,8 @@ async function startWithKeyFile(t: Parameters<typeof startService>[0], engine: E
   return { service: await startService(t, engine, { ...roomy, SALLYPORT_MASTER_KEY_FILE: keyFile }), keyFile }
 }
 
-/** Clients that concurrently start sandboxes, call through them and register. Every response has to be a success. */
-function load(service: RunningService, clients: number, pauseMs = 0) {
+/** Clients that concurrently register, start sandboxes and call through them. Every response has to be a success. */
+function load(service: RunningService, clients: number, { pauseMs = 0, callsOfEach = 3 } = {}) {
   const failures: string[] = []
   const agents: { token: string; body: object }[] = []
   let calls = 0
@@ -37,7 +37,7 @@ function load(service: RunningService, clients: number, pauseMs = 0) {
     while (!isOver && failures.length === 0) {
       const { access_token: token } = await expect(201, 'POST', '/v4/agents/register', { body: { name: 'under load' } })
       const { example } = await expect(201, 'POST', '/v4/sandbox/start', { token })
-      for (let count = 0; count < 3; count++) {
+      for (let count = 0; count < callsOfEach; count++) {
         const echoed = await expect(200, 'POST', '/v4/proxy', { token, body: example.body })
         assert.equal(echoed.body.headers.authorization, 'Bearer [REDACTED]')
       }
@@ -115,7 +115,7 @@ onBothDatabases('keys rotate', (engine) => {
     )
 
     // Without a pause, most of the processor's time would go into calls and not into the rotation.
-    const running = load(service, 8, 40)
+    const running = load(service, 8, { pauseMs: 40 })
     await eventually(() => running.agents.length >= 8, 'the load does not begin')
     for (let round = 0; round < 3; round++) {
       const { code, stdout, stderr } = await runServer(t, ['keys', 'rotate'], service.env)
@@ -148,7 +148,7 @@ onBothDatabases('keys rotate', (engine) => {
   test('a killed rotation finishes when it is run again', async (t) => {
     const { service, keyFile } = await startWithKeyFile(t, engine)
     const oldKey = readFileSync(keyFile, 'utf8').trim()
-    const running = load(service, 8)
+    const running = load(service, 8, { callsOfEach: 0 })
     await eventually(() => running.agents.length >= 130, 'too few values to be killed amid')
     await running.end()
     // At the first line the new key is in use; after the second some values are re-encrypted and others are not.
