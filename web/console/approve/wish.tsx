@@ -1,8 +1,8 @@
 /** The agent's claims and request. Shows clearly which text is the agent's. */
 import { useId } from 'react'
-import type { ReactNode } from 'react'
 import type { AccessRequest, User } from '@sallyport/sdk'
-import { unstacked } from '../../ui/others-text.ts'
+import { Quotation } from '../../ui/quotation.tsx'
+import { Row, Rows } from '../../ui/rows.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
 import { Moment } from '../../ui/time.tsx'
 import { Badge, Card, Notice, Theirs } from '../../ui/view.tsx'
@@ -15,14 +15,14 @@ export function Wish({ user, request }: { user?: User; request: AccessRequest })
   const { agent, provider, provider_name: name, verified } = request
   return (
     <Card>
-      <dl className="divide-y divide-line [&>div]:py-4 [&>div:first-child]:pt-0 [&>div:last-child]:pb-0">
-        <Fact name="Agent">
+      <Rows>
+        <Row name="Agent">
           <p className="text-lg">
             <Theirs>{agent.name}</Theirs>
           </p>
           <AboutAgent {...(user && { user })} request={request} />
-        </Fact>
-        <Fact name="Provider">
+        </Row>
+        <Row name="Provider">
           <p className="text-lg">
             <Theirs>{name || 'Unknown provider'}</Theirs>
           </p>
@@ -32,17 +32,17 @@ export function Wish({ user, request }: { user?: User; request: AccessRequest })
             !verified && <Aside>{unverifiedProvider}</Aside>
           )}
           {verified && provider !== null && <p className="mt-1 text-sm text-quiet">Set up by your administrator.</p>}
-        </Fact>
+        </Row>
         <Why reason={request.reason} />
-        <Fact name="Requested access">
+        <Row name="Requested access">
           <Wants request={request} />
-        </Fact>
+        </Row>
         {request.history && (
-          <Fact name="Past activity">
+          <Row name="Past activity">
             <Before history={request.history} />
-          </Fact>
+          </Row>
         )}
-      </dl>
+      </Rows>
     </Card>
   )
 }
@@ -83,17 +83,6 @@ function AboutAgent({ user, request: { agent, user_hint: hint } }: { user?: User
   )
 }
 
-function Fact({ name, id, children }: { name: string; id?: string; children: ReactNode }) {
-  return (
-    <div className="sm:grid sm:grid-cols-[10rem_minmax(0,1fr)] sm:gap-4">
-      <dt id={id} className="mb-1 text-sm font-medium text-quiet sm:mt-0.5">
-        {name}
-      </dt>
-      <dd className="min-w-0">{children}</dd>
-    </div>
-  )
-}
-
 function Aside({ children }: { children: string }) {
   return (
     <div className="mt-2">
@@ -105,19 +94,14 @@ function Aside({ children }: { children: string }) {
 function Why({ reason }: { reason: string | null }) {
   const id = useId()
   return (
-    <Fact name="Why" id={id}>
+    <Row name="Why" id={id}>
       <p className="text-sm text-quiet">{reason ? 'In the agent’s own words, not verified:' : 'No reason given.'}</p>
       {reason && (
-        <blockquote
-          dir="auto"
-          tabIndex={0}
-          aria-labelledby={id}
-          className="isolate mt-2 max-h-48 overflow-auto rounded-lg border-s-4 border-edge bg-raised px-4 py-3 wrap-anywhere whitespace-pre-wrap [unicode-bidi:isolate]"
-        >
-          {unstacked(reason)}
-        </blockquote>
+        <div className="mt-2">
+          <Quotation labelledBy={id}>{reason}</Quotation>
+        </div>
       )}
-    </Fact>
+    </Row>
   )
 }
 
