@@ -16,11 +16,56 @@ const verbs: Record<string, readonly [string, string]> = {
 
 const called = ['called', 'call'] as const
 
+/** Events of calls that waited for the user. */
+const waited: Partial<
+  Record<AuditRecord['event'], (who: Part, place: Part, tried: string, record: AuditRecord) => Words>
+> = {
+  'proxy.held': (who, place, tried) => [who, ` asked you before it would ${tried} `, place, '.'],
+  'proxy.approved': (who, place, tried, { detail }) => [
+    'You allowed ',
+    who,
+    ` to ${tried} `,
+    place,
+    ...repeating(detail),
+    ...signing(detail),
+    '.',
+  ],
+  'proxy.denied': (who, place, tried, { detail }) => [
+    'You didn’t allow ',
+    who,
+    ` to ${tried} `,
+    place,
+    ...signing(detail),
+    '.',
+  ],
+  'proxy.expired': (who, place, tried) => [
+    'Nobody decided in time whether ',
+    who,
+    ` may ${tried} `,
+    place,
+    '; it was not denied.',
+  ],
+  'proxy.cancelled': (who, place, tried, { detail }) =>
+    detail['by'] === 'agent'
+      ? [who, ` no longer asks to ${tried} `, place, '.']
+      : ['The access of ', who, ' ended before you decided whether it may ', `${tried} `, place, '.'],
+}
+
+function repeating({ repeat_for_seconds: seconds }: AuditRecord['detail']): Words {
+  return typeof seconds === 'number' ? [`, and again for ${seconds < 3600 ? '15 minutes' : '1 hour'}`] : []
+}
+
+function signing({ device_id: device, signed }: AuditRecord['detail']): Words {
+  return typeof device === 'string' || signed === true ? [', signed by a device'] : []
+}
+
 export function describeCall(record: AuditRecord, who: Part): Words {
-  const { detail, outcome, result } = record
+  const { detail, outcome, result, event } = record
   const place = placeOf(detail)
   const [done, tried] = verbOf(detail)
   const status = result?.['status']
+  const describeWait = waited[event]
+  if (describeWait) return describeWait(who, place, tried, record)
   if (outcome === 'answered' && typeof status === 'number') {
     return [who, ` ${status < 400 ? done : `tried to ${tried}`} `, place, `, answered ${status}.`]
   }
@@ -51,6 +96,11 @@ const reasons: Record<string, string> = {
   grant_expired: 'the grant had expired',
   grant_exhausted: 'its call limit was reached',
   grant_not_found: 'it has no such grant',
+  access_not_allowed: 'the grant doesn’t allow calls that do this',
+  denied_by_exception: 'an exception of the grant doesn’t allow it',
+  call_denied: 'you denied the same call a moment ago',
+  call_expired: 'nobody decided in time; it was not denied',
+  call_cancelled: 'it was cancelled',
   agent_disabled: 'the agent is disabled',
   credential_endpoint: 'this endpoint handles credentials or creates lasting access',
   body_not_inspectable: 'the body was too large to be inspected',

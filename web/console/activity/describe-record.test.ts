@@ -74,6 +74,30 @@ test('a failed call says why', () => {
   says({ ...call, outcome: 'unknown' }, `Mail helper began to read ${place}; the result is unknown.`)
 })
 
+test('a call that asked says what was decided, and that an expired one was not denied', () => {
+  const place = 'api.acme.example/v1/messages'
+  const posts = { ...call, detail: { ...call.detail, method: 'POST', call_id: 'cal_1' } }
+  says({ ...posts, event: 'proxy.held' }, `Mail helper asked you before it would send to ${place}.`)
+  says({ ...posts, event: 'proxy.approved' }, `You allowed Mail helper to send to ${place}.`)
+  says(
+    { ...posts, event: 'proxy.approved', detail: { ...posts.detail, device_id: 'dev_1', repeat_for_seconds: 900 } },
+    `You allowed Mail helper to send to ${place}, and again for 15 minutes, signed by a device.`,
+  )
+  says({ ...posts, event: 'proxy.denied' }, `You didn’t allow Mail helper to send to ${place}.`)
+  says(
+    { ...posts, event: 'proxy.expired' },
+    `Nobody decided in time whether Mail helper may send to ${place}; it was not denied.`,
+  )
+  says(
+    { ...posts, event: 'proxy.cancelled', detail: { ...posts.detail, by: 'agent' } },
+    `Mail helper no longer asks to send to ${place}.`,
+  )
+  says(
+    { ...posts, event: 'proxy.cancelled' },
+    `The access of Mail helper ended before you decided whether it may send to ${place}.`,
+  )
+})
+
 test('an account is shown by its label, or by its provider', () => {
   const detail = { connection_id: 'con_1', provider: 'acme' }
   says({ event: 'connection.created', detail }, 'You connected ada@example.com at Acme.')

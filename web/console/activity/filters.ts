@@ -17,6 +17,11 @@ export const outcomes = {
 export const kinds = {
   'proxy.attempt': 'Calls',
   'proxy.refused': 'Refused calls',
+  'proxy.held': 'Calls that asked you',
+  'proxy.approved': 'Calls you approved',
+  'proxy.denied': 'Calls you denied',
+  'proxy.expired': 'Calls that expired',
+  'proxy.cancelled': 'Calls that were cancelled',
   'access_request.created': 'Requests',
   'access_request.approved': 'Approvals',
   'access_request.denied': 'Denials',

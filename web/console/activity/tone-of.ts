@@ -5,6 +5,6 @@ export function toneOf({ event, outcome, result }: AuditRecord): 'good' | 'calm'
   if (outcome === 'refused') return 'warn'
   if (outcome === 'failed') return 'bad'
   if (outcome === 'answered') return Number(result?.['status']) < 400 ? 'good' : 'warn'
-  if (event === 'connection.needs_reauth') return 'warn'
+  if (event === 'connection.needs_reauth' || event === 'proxy.held') return 'warn'
   return 'calm'
 }
