@@ -12,7 +12,7 @@ const built = fileURLToPath(new URL('../dist/pages', import.meta.url))
 
 /** The paths of the console's views. The page loads its data from the API, so anyone may open it. */
 const consolePaths = [
-  ...['/', '/account', '/approve-proxy/:id'],
+  ...['/', '/account', '/approve-proxy/:id', '/approve-call/:id'],
   ...['connections', 'grants', 'activity', 'devices', 'admin'].flatMap((name) => [`/${name}`, `/${name}/*`]),
 ]
 

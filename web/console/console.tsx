@@ -10,6 +10,7 @@ import { SignedIn } from './sign-in/signed-in.tsx'
 const Account = lazyView(async () => (await import('./account/account.tsx')).Account)
 const Activity = lazyView(async () => (await import('./activity/activity.tsx')).Activity)
 const Admin = lazyView(async () => (await import('./admin/admin.tsx')).Admin)
+const ApproveCall = lazyView(async () => (await import('./calls/approve-call.tsx')).ApproveCall)
 const Connections = lazyView(async () => (await import('./connections/connections.tsx')).Connections)
 const Devices = lazyView(async () => (await import('./devices/devices.tsx')).Devices)
 const Grants = lazyView(async () => (await import('./grants/grants.tsx')).Grants)
@@ -18,6 +19,7 @@ const views = new Map([
   ['account', Account],
   ['activity', Activity],
   ['admin', Admin],
+  ['approve-call', ApproveCall],
   ['connections', Connections],
   ['devices', Devices],
   ['grants', Grants],
@@ -29,6 +31,9 @@ export function Console() {
   return (
     <Switch>
       <Route path="/approve-proxy/:id">{({ id }) => <Approve id={id} />}</Route>
+      <Route path="/approve-call/:id">
+        <ApproveCall.View />
+      </Route>
       <Route path="/admin/*?">
         <Frame>
           <Admin.View />

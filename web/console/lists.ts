@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Connection } from '@sallyport/sdk'
 import { useNow } from '../ui/time.tsx'
+import { useWaitingCalls } from './calls/use-calls.ts'
 import { service } from './service.ts'
 
 /** Maximum records per request. */
@@ -15,6 +16,11 @@ export function useWaitingRequests() {
     queryFn: ({ signal }) => service.accessRequests.pending({ limit }, { signal }).all(),
     select: (requests) => requests.filter(({ expires_at: end }) => Date.parse(end) > now),
   })
+}
+
+/** Calls that wait for the user's decision. */
+export function useHeldCalls() {
+  return useWaitingCalls(service.calls)
 }
 
 /** Without disconnected ones. */

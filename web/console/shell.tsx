@@ -5,7 +5,7 @@ import type { User } from '@sallyport/sdk'
 import { Icon } from '../ui/icons.tsx'
 import type { IconName } from '../ui/icons.tsx'
 import { MessageLine } from '../ui/message.tsx'
-import { useWaitingRequests } from './lists.ts'
+import { useHeldCalls, useWaitingRequests } from './lists.ts'
 import { useLive } from './live.ts'
 import { nameOf } from './session.ts'
 
@@ -63,9 +63,11 @@ function Place({ path, name, icon }: (typeof places)[number]) {
   )
 }
 
-/** The number of pending requests, visible in every view. */
+/** The number of pending requests and calls, visible in every view. */
 function WaitingCount() {
-  const { data: { length: waiting } = [] } = useWaitingRequests()
+  const { data: requests = [] } = useWaitingRequests()
+  const { data: calls = [] } = useHeldCalls()
+  const waiting = requests.length + calls.length
   if (waiting === 0) return null
   return (
     <span className="absolute start-[calc(50%+0.375rem)] top-1 rounded-full bg-accent px-1.5 text-[0.6875rem] leading-4 font-semibold text-on-accent tabular-nums lg:static lg:ms-auto">

@@ -25,7 +25,9 @@ export function Approve({ id }: { id: string }) {
       {me.data ? (
         <Question key={`${id} ${me.data.user_id}`} id={id} user={me.data} />
       ) : me.data === null ? (
-        <SignedOut id={id} />
+        <SignedOut id={id}>
+          An agent is requesting access. Sign in to see the request and decide. You’ll come back to this page.
+        </SignedOut>
       ) : me.isError ? (
         <Trouble problem={me.error} again={() => me.refetch()} />
       ) : (
@@ -53,7 +55,13 @@ function Question({ id, user }: { id: string; user: User }) {
   useTellArrival({ isReady: isThere, isSignedIn: true })
   if (outcome) return 'grant' in outcome ? <Granted grant={outcome.grant} /> : <Denied isBlocked={outcome.isBlocked} />
   if (isThere) {
-    if (request === null) return <NotFound user={user} />
+    if (request === null) {
+      return (
+        <NotFound user={user} title="Request not found">
+          This access request doesn’t exist, or it isn’t addressed to you.
+        </NotFound>
+      )
+    }
     if (!isPending) return <Settled user={user} request={request} />
     return (
       <Pending

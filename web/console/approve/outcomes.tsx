@@ -11,13 +11,12 @@ import { nameOf, useForgetEverything, useHasEnded } from '../session.ts'
 import { sentence, termsOfGrant } from './describe-terms.ts'
 import { labelOf } from './terms.ts'
 
-export function SignedOut({ id }: { id: string }) {
+/** `id`: of the request or call to come back to. */
+export function SignedOut({ id, children }: { id: string; children: string }) {
   const hasEnded = useHasEnded()
   return (
     <View title={hasEnded ? 'Your session has ended' : 'Sign in to decide'}>
-      <p className="max-w-prose">
-        An agent is requesting access. Sign in to see the request and decide. You’ll come back to this page.
-      </p>
+      <p className="max-w-prose">{children}</p>
       <Link href={`/?${new URLSearchParams({ decide: id })}`} className={buttonLook('main')}>
         Sign in
       </Link>
@@ -25,13 +24,12 @@ export function SignedOut({ id }: { id: string }) {
   )
 }
 
-export function NotFound({ user }: { user: User }) {
+export function NotFound({ user, title, children }: { user: User; title: string; children: string }) {
   const forgetEverything = useForgetEverything()
   return (
-    <View title="Request not found">
+    <View title={title}>
       <p className="max-w-prose">
-        This access request doesn’t exist, or it isn’t addressed to you. You’re signed in as <bdi>{nameOf(user)}</bdi>;
-        it may be meant for another user.
+        {children} You’re signed in as <bdi>{nameOf(user)}</bdi>; it may be meant for another user.
       </p>
       <Action
         act={async () => {

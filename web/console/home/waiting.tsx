@@ -1,4 +1,4 @@
-/** Pending requests. They are decided on the linked page, which shows all details. */
+/** Held calls and pending requests. Requests are decided on the linked page, which shows all details. */
 import type { AccessRequest } from '@sallyport/sdk'
 import { Link } from 'wouter'
 import { buttonLook } from '../../ui/action.tsx'
@@ -7,22 +7,30 @@ import { unstacked } from '../../ui/others-text.ts'
 import { Ago } from '../../ui/time.tsx'
 import { Badge, Card, Section, Theirs } from '../../ui/view.tsx'
 import { count } from '../../ui/words.ts'
-import { useWaitingRequests } from '../lists.ts'
+import { useHeldCalls, useWaitingRequests } from '../lists.ts'
+import { Calls } from './calls.tsx'
 import { limitPerAgent } from './limit-per-agent.ts'
 
 export function Waiting() {
   const requests = useWaitingRequests()
+  const calls = useHeldCalls()
   return (
     <Section title="Waiting for you">
       <p aria-live="polite" className="sr-only">
-        {requests.data?.length ? `${count(requests.data.length, 'request is', 'requests are')} waiting for you.` : ''}
+        {[
+          calls.data?.length ? `${count(calls.data.length, 'call is', 'calls are')} waiting for you. ` : '',
+          requests.data?.length ? `${count(requests.data.length, 'request is', 'requests are')} waiting for you.` : '',
+        ].join('')}
       </p>
+      <Loaded query={calls}>{(held) => held.length > 0 && <Calls />}</Loaded>
       <Loaded query={requests}>
         {(waiting) =>
-          waiting.length === 0 ? (
-            <p className="text-sm text-quiet">Nothing. New requests appear here automatically.</p>
-          ) : (
+          waiting.length > 0 ? (
             <First {...limitPerAgent(waiting)} />
+          ) : (
+            calls.data?.length === 0 && (
+              <p className="text-sm text-quiet">Nothing. New requests and calls appear here automatically.</p>
+            )
           )
         }
       </Loaded>

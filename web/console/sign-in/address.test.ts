@@ -14,8 +14,10 @@ test('a token and a result are removed from the URL, and the rest stays', () => 
   assert.equal(readAddress(`${at}/?connect=waiting#elsewhere`).rest, '/?connect=waiting')
 })
 
-test('the next page can only be an access request', () => {
+test('the next page can only be an access request or a held call', () => {
   assert.equal(waitingRequest(`decide=${id}`), `/approve-proxy/${id}`)
+  const call = `cal_${'0'.repeat(26)}`
+  assert.equal(waitingRequest(`decide=${call}`), `/approve-call/${call}`)
   for (const other of ['//elsewhere.example', 'arq_1/../../docs', '/docs', `${id}?x`, `${id}/..`, `${id}\n`, '']) {
     assert.equal(waitingRequest(`decide=${encodeURIComponent(other)}`), undefined, other)
   }

@@ -19,10 +19,11 @@ export function readAddress(href: string): { brought: Brought; rest: string } {
   return { brought, rest: pathname + (query.size > 0 ? `?${query}` : '') }
 }
 
-/** The request to return to after signing in. */
+/** The request or held call to return to after signing in. */
 export function waitingRequest(search: string): string | undefined {
   const id = new URLSearchParams(search).get('decide') ?? ''
-  return /^arq_[0-9a-z]{26}$/.test(id) ? `/approve-proxy/${id}` : undefined
+  const [, kind] = /^(arq|cal)_[0-9a-z]{26}$/.exec(id) ?? []
+  return kind === undefined ? undefined : `/approve-${kind === 'arq' ? 'proxy' : 'call'}/${id}`
 }
 
 /** An OAuth response arrived while no one was signed in, and is waiting at the service. */
