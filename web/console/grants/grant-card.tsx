@@ -11,6 +11,7 @@ import { count } from '../../ui/words.ts'
 import { modes } from '../approve/terms.ts'
 import { describeGrant, endsSoon } from './describe-grant.ts'
 import { Receipt } from './receipt.tsx'
+import { Repeats } from './repeats.tsx'
 import { Revoke } from './revoke.tsx'
 import { shownDays, useCallCounts } from './use-call-counts.ts'
 
@@ -42,6 +43,7 @@ export function GrantCard({ grant }: { grant: Grant }) {
             <Calls grantId={grant.grant_id} />
           </Figure>
         </dl>
+        {status === 'active' && <Repeats grant={grant} />}
         <div className="flex flex-wrap gap-2">
           {status === 'active' && <Revoke grant={grant} />}
           <Link
