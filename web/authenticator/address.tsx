@@ -4,7 +4,7 @@
  */
 import { useSyncExternalStore } from 'react'
 
-const requestId = /^arq_[0-9a-hjkmnp-tv-z]{26}$/
+const requestId = /^(?:arq|cal)_[0-9a-hjkmnp-tv-z]{26}$/
 
 export function takePairingCode(): string {
   const code = new URLSearchParams(location.hash.slice(1)).get('pairing_code')
@@ -13,13 +13,17 @@ export function takePairingCode(): string {
 }
 
 /**
- * The id of the open request, if any. Anyone can craft a URL, so only an id is read from it, and opening a request
+ * The id of the open request or held call, if any. Anyone can craft a URL, so only an id is read from it, and opening it
  * decides nothing.
  */
 export function useOpenRequest(): string | undefined {
   const hash = useSyncExternalStore(onHash, () => location.hash)
   const id = new URLSearchParams(hash.slice(1)).get('request') ?? ''
   return requestId.test(id) ? id : undefined
+}
+
+export function isCall(id: string): boolean {
+  return id.startsWith('cal_')
 }
 
 function onHash(changed: () => void): () => void {
@@ -29,8 +33,8 @@ function onHash(changed: () => void): () => void {
   }
 }
 
-export function addressOf(accessRequestId: string): string {
-  return `#request=${accessRequestId}`
+export function addressOf(id: string): string {
+  return `#request=${id}`
 }
 
 export function ToList() {

@@ -1,5 +1,6 @@
 /** The result of a decision, and what this device signed. */
-import type { AccessRequest } from '@sallyport/sdk'
+import type { ReactNode } from 'react'
+import type { AccessRequest, Signed } from '@sallyport/sdk'
 import { describeGrant } from '../console/grants/describe-grant.ts'
 import { Fact, Facts } from '../ui/facts.tsx'
 import { Sentence } from '../ui/sentence.tsx'
@@ -23,28 +24,34 @@ export function Answered({ request, answer: { grant, signed } }: { request: Acce
         )}
       </Card>
       {signed && (
-        <Section
-          title="What this device signed"
-          note="The service stores it. Anyone can verify it without the service."
-        >
-          <Card>
-            <Facts>
-              <Fact name="Text">
-                <code className="font-mono text-xs break-all">{signed.text}</code>
-              </Fact>
-              <Fact name="Signature">
-                <code className="font-mono text-xs break-all">{signed.signature}</code>
-              </Fact>
-              {grant && (
-                <Fact name="Grant">
-                  <code className="font-mono text-xs break-all">{grant.grant_id}</code>
-                </Fact>
-              )}
-            </Facts>
-          </Card>
-        </Section>
+        <WhatWasSigned signed={signed}>
+          {grant && (
+            <Fact name="Grant">
+              <code className="font-mono text-xs break-all">{grant.grant_id}</code>
+            </Fact>
+          )}
+        </WhatWasSigned>
       )}
       <ToList />
     </View>
+  )
+}
+
+/** `children`: further facts. */
+export function WhatWasSigned({ signed, children }: { signed: Signed; children?: ReactNode }) {
+  return (
+    <Section title="What this device signed" note="The service stores it. Anyone can verify it without the service.">
+      <Card>
+        <Facts>
+          <Fact name="Text">
+            <code className="font-mono text-xs break-all">{signed.text}</code>
+          </Fact>
+          <Fact name="Signature">
+            <code className="font-mono text-xs break-all">{signed.signature}</code>
+          </Fact>
+          {children}
+        </Facts>
+      </Card>
+    </Section>
   )
 }

@@ -5,7 +5,8 @@ import type { ReactNode } from 'react'
 import { Loaded } from '../ui/loading.tsx'
 import { MessageLine } from '../ui/message.tsx'
 import { Notice, View } from '../ui/view.tsx'
-import { useOpenRequest } from './address.tsx'
+import { isCall, useOpenRequest } from './address.tsx'
+import { DecideCall } from './decide-call.tsx'
 import { Decide } from './decide.tsx'
 import { readKept } from './kept-device.ts'
 import type { KeptDevice } from './kept-device.ts'
@@ -31,11 +32,12 @@ export function Authenticator({ pairingCode }: { pairingCode: string }) {
 
 function Paired({ kept, onForgotten }: { kept: KeptDevice; onForgotten: () => unknown }) {
   const device = useMemo(() => serviceFor(kept), [kept])
-  const accessRequestId = useOpenRequest()
-  return accessRequestId === undefined ? (
-    <Waiting device={device} kept={kept} onForgotten={onForgotten} />
+  const id = useOpenRequest()
+  if (id === undefined) return <Waiting device={device} kept={kept} onForgotten={onForgotten} />
+  return isCall(id) ? (
+    <DecideCall key={id} device={device} callId={id} onForgotten={onForgotten} />
   ) : (
-    <Decide key={accessRequestId} device={device} accessRequestId={accessRequestId} onForgotten={onForgotten} />
+    <Decide key={id} device={device} accessRequestId={id} onForgotten={onForgotten} />
   )
 }
 

@@ -9,8 +9,8 @@ import { registerWorker } from './installed.ts'
 const pairingCode = takePairingCode()
 // A notification was clicked while the page was open.
 if ('serviceWorker' in navigator) {
-  navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent<{ accessRequestId?: string }>) => {
-    if (data.accessRequestId) location.hash = addressOf(data.accessRequestId)
+  navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent<{ id?: string }>) => {
+    location.hash = data.id ? addressOf(data.id) : ''
   })
 }
 // Without it the page still works online.

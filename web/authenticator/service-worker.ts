@@ -11,7 +11,11 @@ const page = '/authenticator'
 interface Pushed {
   title: string
   body: string
-  access_request_id: string
+  access_request_id?: string
+  /** The newest of the calls that wait. */
+  call_id?: string
+  /** How many calls wait, as text: some push services carry nothing else. */
+  count?: string
 }
 
 worker.addEventListener('install', (event) => {
@@ -62,34 +66,36 @@ async function kept(request: Request): Promise<Response> {
 
 worker.addEventListener('push', (event) => {
   const pushed = event.data?.json() as Pushed
+  const { access_request_id: request, call_id: call, count = '1' } = pushed
   event.waitUntil(
     worker.registration.showNotification(pushed.title, {
       body: pushed.body,
       icon: '/authenticator-192.png',
-      // A later message about the same request replaces this one.
-      tag: pushed.access_request_id,
+      // A later message about the same request replaces this one, and one about calls all others about calls.
+      tag: request ?? 'calls',
       requireInteraction: true,
-      data: { accessRequestId: pushed.access_request_id },
+      // Of several calls, the list opens.
+      data: { id: request ?? (Number(count) > 1 ? '' : (call ?? '')) },
     }),
   )
 })
 
 worker.addEventListener('notificationclick', (event) => {
   event.notification.close()
-  const { accessRequestId } = event.notification.data as { accessRequestId: string }
-  event.waitUntil(open(accessRequestId))
+  const { id } = event.notification.data as { id: string }
+  event.waitUntil(open(id))
 })
 
 /** Uses a window that is already open, if there is one. Opening decides nothing. */
-async function open(accessRequestId: string): Promise<void> {
+async function open(id: string): Promise<void> {
   const windows = await worker.clients.matchAll({ type: 'window' })
   const [window] = windows.filter(({ url }) => new URL(url).pathname === page)
   if (window) {
-    window.postMessage({ accessRequestId })
+    window.postMessage({ id })
     await window.focus()
     return
   }
-  await worker.clients.openWindow(`${page}#request=${encodeURIComponent(accessRequestId)}`)
+  await worker.clients.openWindow(id === '' ? page : `${page}#request=${encodeURIComponent(id)}`)
 }
 
 export {}

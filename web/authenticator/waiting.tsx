@@ -1,7 +1,9 @@
-/** Pending requests, updated live. */
+/** Held calls and pending requests, updated live. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import type { AccessRequest, DeviceClient } from '@sallyport/sdk'
+import type { AccessRequest, DeviceClient, PersonCall } from '@sallyport/sdk'
+import { WaitingCalls } from '../console/calls/waiting-calls.tsx'
+import { useWaitingCalls } from '../console/calls/use-calls.ts'
 import { Loading } from '../ui/loading.tsx'
 import { unstacked } from '../ui/others-text.ts'
 import { isProblem } from '../ui/problem.ts'
@@ -27,17 +29,23 @@ export function Waiting({ device, kept, onForgotten }: WaitingProps) {
     // Fallback if no events arrive.
     refetchInterval: 30_000,
   })
-  const trouble = requests.error ?? me.error
+  const calls = useWaitingCalls(device.calls, 30_000)
+  const trouble = requests.error ?? calls.error ?? me.error
   return (
     <View title="Waiting for you">
       {trouble ? (
         <Trouble
           problem={trouble}
-          again={() => Promise.all([requests.refetch(), me.refetch()])}
+          again={() => Promise.all([requests.refetch(), calls.refetch(), me.refetch()])}
           onForgotten={onForgotten}
         />
-      ) : requests.data ? (
-        <Requests requests={requests.data.access_requests} />
+      ) : requests.data && calls.data ? (
+        <>
+          <Calls device={device} calls={calls.data} canApprove={me.data?.device?.key?.enrolled !== false} />
+          {(requests.data.access_requests.length > 0 || calls.data.length === 0) && (
+            <Requests requests={requests.data.access_requests} />
+          )}
+        </>
       ) : (
         <Loading />
       )}
@@ -48,9 +56,32 @@ export function Waiting({ device, kept, onForgotten }: WaitingProps) {
   )
 }
 
+function Calls({ device, calls, canApprove }: { device: DeviceClient; calls: PersonCall[]; canApprove: boolean }) {
+  const queries = useQueryClient()
+  return (
+    <WaitingCalls
+      calls={calls}
+      canApprove={canApprove}
+      verbs={{ approve: 'Sign and approve', deny: 'Sign and deny' }}
+      decide={async (chosen, verdict) => {
+        try {
+          return await device.calls.decide(chosen, verdict)
+        } finally {
+          await queries.invalidateQueries({ queryKey: ['calls'] })
+        }
+      }}
+      linkTo={({ call_id: id }, children) => (
+        <a href={addressOf(id)} className="block rounded-lg px-2 py-1 hover:bg-raised">
+          {children}
+        </a>
+      )}
+    />
+  )
+}
+
 function Requests({ requests }: { requests: AccessRequest[] }) {
   if (requests.length === 0) {
-    return <Empty title="No pending requests">When an agent requests access, it appears here automatically.</Empty>
+    return <Empty title="No pending requests">When an agent needs your decision, it appears here automatically.</Empty>
   }
   return (
     <ul className="space-y-3">
@@ -88,7 +119,9 @@ function useLiveRequests(device: DeviceClient): void {
       for await (const { event } of device.events({ signal: leaving.signal })) {
         // This device may have been removed.
         if (event === 'ended') void queries.invalidateQueries()
-        if (event === 'changed' || event === 'ready') void queries.invalidateQueries({ queryKey: ['requests'] })
+        if (event === 'changed' || event === 'ready') {
+          for (const key of ['requests', 'calls']) void queries.invalidateQueries({ queryKey: [key] })
+        }
       }
     }
     follow().catch(() => undefined)
