@@ -1,7 +1,7 @@
 /** A browser as a paired device: its key can not leave it, and what it decides is signed. */
 import assert from 'node:assert/strict'
 import { verifyReceipt } from '@sallyport/sdk'
-import type { Receipt } from '@sallyport/sdk'
+import type { CallReceipt, Receipt } from '@sallyport/sdk'
 import type { Page } from 'playwright-core'
 import { assertAccessible } from './accessible.ts'
 import { adjust, asking, pushServer } from './asking.ts'
@@ -14,6 +14,7 @@ import { eventually } from './running-service.ts'
 inWholeBrowser()
 
 const waiting = 'Waiting for you'
+const wantsToCall = 'An agent wants to make a call'
 
 /** A second browser, which becomes a device of this person. */
 async function pair(visit: Visit, person: Person): Promise<Page> {
@@ -217,6 +218,77 @@ inBrowser('a request shows a notification, and tapping it opens the request', []
   await touch(phone)
   await sees(phone, asking)
   assert.deepEqual(await notifications(), [])
+})
+
+inBrowser('a held call: from its notification to its result, signed', ['409 '], async (visit) => {
+  const person = await arrive(visit, 'barbara')
+  const account = await person.connect('barbara')
+  const phone = await pair(visit, person)
+  await phone.setViewportSize({ width: 390, height: 844 })
+  await phone.context().grantPermissions(['notifications'], { origin: base })
+  const subscription = pushServer.subscribe()
+  await phone.evaluate(`PushManager.prototype.subscribe = async () => ({ toJSON: () => (${subscription.token}) })`)
+  await press(phone, 'Turn on notifications')
+  await hears(phone, 'Notifications are on.')
+  const agent = await register('Mail helper')
+  const terms = { connection_id: account, mode: 'ask_writes' }
+  const grant = await person.approve(await agent.ask({ hosts: [oauth.host] }), terms)
+  const body = { to: 'grace@example.com' }
+  const held = await agent.hold(grant, { body, reason: 'Barbara asked me to' })
+  await eventually(() => Promise.resolve(subscription.received.length > 0), 'nothing was pushed')
+  const [pushed = ''] = subscription.received
+  assert.doesNotMatch(pushed, /grace|asked me to/)
+  const tag = () =>
+    phone.evaluate<string | undefined>(
+      `navigator.serviceWorker.ready.then((worker) => worker.getNotifications()).then(([first]) => first?.tag)`,
+    )
+  let looks = 0
+  await eventually(async () => {
+    if (looks++ % 100 === 0) await deliver(phone, pushed)
+    return (await tag()) === 'calls'
+  }, 'no notification')
+  await touch(phone)
+  await sees(phone, wantsToCall)
+  await phone.getByRole('group', { name: 'Body' }).getByText('grace@example.com').waitFor()
+  assert.equal(await phone.locator('blockquote').textContent(), 'Barbara asked me to')
+  await phone.getByText('What this device will sign').click()
+  await phone.getByRole('group', { name: 'What this device will sign' }).getByText('"body_length":26').waitFor()
+  await phone.locator('button[aria-disabled=false]').filter({ hasText: 'Sign and approve' }).waitFor()
+  await assertAccessible(phone)
+  await assertFits(phone)
+  await press(phone, 'Sign and approve')
+  await sees(phone, 'Done')
+  await phone.getByText('The provider answered 200.').waitFor()
+  await phone.getByText('svc-call.v1.chl_').waitFor()
+  await assertAccessible(phone)
+  const receipt = (await person.call('GET', `/v4/calls/${held.call_id}/receipt`)).body as CallReceipt
+  assert.deepEqual([receipt.signed, receipt.verdict], [true, 'approve'])
+  await phone.getByText(receipt.signing_input ?? '').waitFor()
+
+  // Several at once: each with a signature of its own.
+  const several = await Promise.all([1, 2, 3].map((number) => agent.hold(grant, { body: { number } })))
+  await phone.getByRole('link', { name: 'Other requests' }).click()
+  await sees(phone, waiting)
+  await press(phone, 'Select all 3')
+  await assertAccessible(phone)
+  await assertFits(phone)
+  await press(phone, 'Sign and deny 3')
+  await hears(phone, '3 calls denied.')
+  for (const { call_id: id } of several) {
+    assert.equal(await agent.statusOf(id), 'denied')
+    assert.equal((await person.call('GET', `/v4/calls/${id}/receipt`)).body.signed, true)
+  }
+
+  // A service that shows another call than the one to sign.
+  const last = await agent.hold(grant, { body: 'last' })
+  await phone.route('**/v4/calls/cal_*', async (route) => {
+    const answer = await route.fetch()
+    const call = (await answer.json()) as { description: object }
+    await route.fulfill({ json: { ...call, description: { ...call.description, method: 'GET' } } })
+  })
+  await phone.goto(`${base}/authenticator#request=${last.call_id}`)
+  await sees(phone, 'This call can’t be signed')
+  assert.equal(await phone.getByRole('button', { name: /^Sign/ }).count(), 0)
 })
 
 /** Delivers a push message to the page's service worker. */

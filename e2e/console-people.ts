@@ -92,9 +92,20 @@ export async function consent(page: Page, name: string, answer: 'Allow' | 'Refus
   await press(page, answer)
 }
 
+export interface HeldCall {
+  method?: string
+  path?: string
+  headers?: Record<string, string>
+  body?: unknown
+  reason?: string
+}
+
 export interface Agent {
   call: Call
   ask: (wish?: object) => Promise<string>
+  /** Makes a call that waits for the user: a POST unless it says otherwise. */
+  hold: (grantId: string, call?: HeldCall) => Promise<{ call_id: string; approval_url: string }>
+  statusOf: (callId: string) => Promise<string>
   /** Calls the API with a grant. Returns the agent's response. */
   read: (grantId: string, path?: string) => Promise<{ status: number; code?: string; upstream?: number }>
 }
@@ -109,6 +120,16 @@ export async function register(name = 'Mail helper'): Promise<Agent> {
       assert.equal(status, 201, JSON.stringify(body))
       return body.access_request_id
     },
+    hold: async (grantId, { method = 'POST', path = '/api/echo', body: content, ...more } = {}) => {
+      const about = { grant_id: grantId, method, url: `https://${oauth.host}${path}`, ...more }
+      const { status, body } = await call('POST', '/v4/proxy', {
+        ...about,
+        ...(content !== undefined && { body: content }),
+      })
+      assert.equal(status, 202, JSON.stringify(body))
+      return body
+    },
+    statusOf: async (id) => (await call('GET', `/v4/calls/${id}`)).body.status,
     read: async (grantId, path = '/api/whoami') => {
       const url = `https://${oauth.host}${path}`
       const { status, body } = await call('POST', '/v4/proxy', { grant_id: grantId, method: 'GET', url })

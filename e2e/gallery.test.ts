@@ -85,7 +85,29 @@ const views: Shown[] = [
   { name: 'approve-signed-out', address: ({ waitingId }) => `/approve-proxy/${waitingId}`, isSignedOut: true },
   { name: 'approve-decided', address: ({ decidedId }) => `/approve-proxy/${decidedId}` },
   { name: 'approve-unknown', address: () => `/approve-proxy/arq_${'0'.repeat(26)}` },
-  { name: 'home', address: () => '/' },
+  {
+    name: 'approve-call',
+    address: ({ heldId }) => `/approve-call/${heldId}`,
+    act: (page) => page.locator('button[aria-disabled=false]', { hasText: 'Deny' }).waitFor(),
+  },
+  { name: 'approve-call-done', address: ({ doneId }) => `/approve-call/${doneId}` },
+  {
+    name: 'approve-adjust',
+    address: ({ waitingId }) => `/approve-proxy/${waitingId}`,
+    act: async (page) => {
+      await page.locator('summary').filter({ hasText: 'Adjust' }).click()
+      await page.getByRole('button', { name: 'Add an exception' }).click()
+      await page.locator('button[aria-disabled=false]', { hasText: 'Deny' }).waitFor()
+    },
+  },
+  {
+    name: 'home',
+    address: () => '/',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Select all 2' }).click()
+      await page.locator('button[aria-disabled=false]', { hasText: 'Deny 2' }).waitFor()
+    },
+  },
   { name: 'connections', address: () => '/connections' },
   { name: 'connections-new', address: () => '/connections/new' },
   {
@@ -180,6 +202,12 @@ const views: Shown[] = [
   {
     name: 'authenticator-decide',
     address: ({ waitingId }) => `/authenticator#request=${waitingId}`,
+    isPaired: true,
+    act: (page) => page.locator('button[aria-disabled=false]', { hasText: 'Sign and deny' }).waitFor(),
+  },
+  {
+    name: 'authenticator-call',
+    address: ({ heldId }) => `/authenticator#request=${heldId}`,
     isPaired: true,
     act: (page) => page.locator('button[aria-disabled=false]', { hasText: 'Sign and deny' }).waitFor(),
   },

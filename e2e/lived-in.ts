@@ -18,6 +18,9 @@ export interface LivedIn {
   waitingId: string
   /** A decided request. */
   decidedId: string
+  /** A call that waits, and one that was made. */
+  heldId: string
+  doneId: string
   /** An unused login link. */
   loginUrl: string
   pairingUrl: string
@@ -100,6 +103,7 @@ export async function liveIn({ baseUrl, adminToken, oauth }: Where): Promise<Liv
     reason: 'To write the weekly report, I read the calendar of your team and the threads about it.',
     hosts: ['api.acme.example', '*.acme.example'],
   })
+  const careful = await holdCalls({ baseUrl, user, oauth, connectionId: first })
   const { pairing_code: pairingCode } = await user.devices.createPairingCode()
   await pairDevice({ baseUrl, pairingCode, key: await generateDeviceKey(), deviceName: 'Ada’s phone' })
   const { pairing_url: pairingUrl } = await user.devices.createPairingCode()
@@ -109,7 +113,44 @@ export async function liveIn({ baseUrl, adminToken, oauth }: Where): Promise<Liv
     sessionToken,
     waitingId: waiting.access_request_id,
     decidedId: decided.access_request_id,
+    ...careful,
     loginUrl,
     pairingUrl,
   }
+}
+
+interface Holding extends Pick<Where, 'baseUrl' | 'oauth'> {
+  user: UserClient
+  connectionId: string
+}
+
+/** An agent whose changes ask. */
+async function holdCalls({ baseUrl, user, oauth, connectionId }: Holding): Promise<{ heldId: string; doneId: string }> {
+  const { access_token: token } = await registerAgent({ baseUrl, name: 'Editor' })
+  const agent = createAgentClient({ baseUrl, token })
+  const wish = { provider: 'acme', user_id: 'ada@example.com', hosts: [oauth.host] }
+  const { access_request_id: id } = await agent.requestAccess(wish)
+  const exceptions = [{ paths: ['/api/keys'], action: 'deny' as const }]
+  const terms = { connection_id: connectionId, mode: 'ask_writes' as const, exceptions }
+  const { grant_id } = await user.accessRequests.approve(id, terms)
+  const hold = async (method: string, path: string, body?: object): Promise<string> => {
+    const reason = 'You asked me to answer everybody who wrote overnight.'
+    const reply = await fetch(`${baseUrl}/v4/proxy`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ grant_id, method, url: `https://${oauth.host}${path}`, reason, ...(body && { body }) }),
+    })
+    assert.equal(reply.status, 202)
+    return ((await reply.json()) as { call_id: string }).call_id
+  }
+  const doneId = await hold('POST', '/api/echo', { to: 'edsger@example.com', text: 'Thank you' })
+  await user.calls.approve(doneId)
+  const heldId = await hold('POST', '/api/echo', {
+    to: ['grace@example.com', 'barbara@example.com'],
+    subject: 'Invoice 42',
+    text: 'Hello Grace,\n\nplease find our invoice for October below.\n\nBest wishes\nAda',
+  })
+  await hold('POST', '/api/echo?draft=1', { to: 'linus@example.com' })
+  await hold('DELETE', '/api/drafts/7')
+  return { heldId, doneId }
 }
