@@ -154,8 +154,44 @@ export const pages: Mutation[] = [
   {
     row: 'Authenticator: push received',
     file: 'web/authenticator/service-worker.ts',
-    from: 'tag: pushed.access_request_id,',
+    from: "tag: request ?? 'calls',",
     to: "tag: 'request',",
+  },
+  {
+    row: 'A held call, from its link to its result',
+    file: 'web/console/calls/approve-call.tsx',
+    from: 'service.calls.approve(id, approval(call, repeat))',
+    to: 'service.calls.get(id)',
+  },
+  {
+    row: 'A held call that expired was not denied',
+    file: 'web/console/calls/describe-held-call.ts',
+    from: 'This request expired. It was not denied. The call was not made; the agent can try again.',
+    to: 'This request was denied.',
+  },
+  {
+    row: 'One decision settles a list of held calls',
+    file: 'web/console/home/calls.tsx',
+    from: 'chosen.map(({ call_id, digest }) => ({ call_id, digest, verdict }))',
+    to: 'chosen.slice(1).map(({ call_id, digest }) => ({ call_id, digest, verdict }))',
+  },
+  {
+    row: 'Approvals that repeat are listed, and ended',
+    file: 'web/console/grants/repeats.tsx',
+    from: 'await service.calls.revokeRepeat(repeat.repeat_id)',
+    to: 'void service',
+  },
+  {
+    row: 'What an agent writes stays in its boxes',
+    file: 'web/ui/code-box.tsx',
+    from: "height = 'max-h-96'",
+    to: "height = ''",
+  },
+  {
+    row: 'Authenticator: a held call, signed as it is shown',
+    file: 'web/authenticator/decide-call.tsx',
+    from: 'if (!isTrue) return <Untrue />',
+    to: '',
   },
   {
     row: 'Authenticator: without a network',
