@@ -7,10 +7,6 @@ import { describe } from 'node:test'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
 import type { Engine } from '../src/platform/database/database.ts'
-import { migrate } from '../src/migrations/migrations.ts'
-import { openPostgres } from '../src/platform/database/postgres.ts'
-import { openSqlite } from '../src/platform/database/sqlite.ts'
-import { Secret } from '../src/platform/secret.ts'
 
 /** Runs the same tests once on SQLite and once on PostgreSQL. */
 export function onBothDatabases(name: string, define: (engine: Engine) => void): void {
@@ -57,24 +53,8 @@ async function createPostgres(t: Pick<TestContext, 'after'>, from: string): Prom
   return withDatabase(server, name)
 }
 
-/** The template that `placeMigratedSqlite` copies during a test run. */
-export async function prepareSqliteTemplate(file: string): Promise<void> {
-  const database = openSqlite(file)
-  await migrate(database, () => new Date())
-  await database.close()
-}
-
-/** The template that `migratedPostgres` copies during a test run. */
-export async function preparePostgresTemplate(server: string): Promise<{ name: string; drop: () => Promise<void> }> {
-  const name = `template_${randomBytes(8).toString('hex')}`
-  await onServer(server, `create database ${name}`)
-  const database = openPostgres(new Secret(withDatabase(server, name)), { isInsecure: true })
-  await migrate(database, () => new Date())
-  await database.close()
-  return { name, drop: () => onServer(server, `drop database if exists ${name}`) }
-}
-
-function withDatabase(server: string, name: string): string {
+/** The URL of another database on the same server. */
+export function withDatabase(server: string, name: string): string {
   const url = new URL(server)
   url.pathname = `/${name}`
   return url.href
@@ -83,7 +63,8 @@ function withDatabase(server: string, name: string): string {
 /** One connection for the whole process. It keeps the process alive only while a statement runs. */
 const administrators = new Map<string, ReturnType<typeof administratorOf>>()
 
-async function onServer(url: string, statement: string): Promise<void> {
+/** Runs a statement such as `create database`. */
+export async function onServer(url: string, statement: string): Promise<void> {
   const known = administrators.get(url) ?? administratorOf(url)
   administrators.set(url, known)
   const { client, socket } = known
