@@ -83,7 +83,7 @@ export async function holdCall(needs: HoldNeeds, call: Call, given: Given): Prom
 
 interface Entering {
   digest: string
-  shown: Shown
+  shown: Omit<Shown, 'body'>
   providerName: string | null
   agentName: string
 }
@@ -121,9 +121,9 @@ async function enter(
   if (identical) return { kind: 'held', ...identical, isNew: false }
   if (await heldCallStore.wasDenied(tx, { agentId, digest }, now)) throw deniedBefore()
   const held = heldCall(needs, call, { callId, digest, now })
-  const request = requestOf(call)
-  await assertRoom(needs, tx, held, JSON.stringify(request).length, now)
-  await heldCallStore.insert(tx, held, request, shown)
+  await assertRoom(needs, tx, held, call.body?.length ?? 0, now)
+  // Laying out a long body takes a while, so it is not done for a call that is refused or joined.
+  await heldCallStore.insert(tx, held, requestOf(call), { ...shown, body: shownBody(call) })
   await audit.append(tx, {
     event: 'proxy.held',
     at: now,
@@ -175,14 +175,13 @@ function heldCall(
   }
 }
 
-function shownOf(call: Call, description: Shown['description'], reason: string | undefined): Shown {
+function shownOf(call: Call, description: Shown['description'], reason: string | undefined): Omit<Shown, 'body'> {
   const { method, headers, body, access = 'destructive', standing, destination } = call
   const preset = standing.provider?.preset ?? null
   const { repeatScope, ...summary } = summarise({ method, url: destination.url, headers, body, preset, access })
   return {
     description,
     ...summary,
-    body: shownBody({ headers, body }),
     reason: reason ?? null,
     repeatScope: access === 'destructive' ? null : (repeatScope ?? scopeOfRead(call, summary.sentence)),
   }
