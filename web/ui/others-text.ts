@@ -28,7 +28,8 @@ export type Revealed = (string | { hidden: string })[]
  * Control characters, direction marks and others that can't be seen. Joiners and variation selectors after a letter of
  * another script or an emoji are part of how those are written.
  */
-const hidden = /(?:(?![\n\t]|(?<=\P{ASCII})[\p{Join_Control}\p{Variation_Selector}])[\p{Cc}\p{Cf}\p{DI}\u2028\u2029])+/gu
+const hidden =
+  /(?:(?![\n\t]|(?<=\P{ASCII})[\p{Join_Control}\p{Variation_Selector}])[\p{Cc}\p{Cf}\p{DI}\u2028\u2029])+/gu
 
 export function revealed(text: string): Revealed {
   const lines = text.replaceAll('\r\n', '\n')
