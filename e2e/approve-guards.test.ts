@@ -261,7 +261,7 @@ inBrowser('every state is accessible: keyboard, screen reader, dark mode, phone'
   await page.getByRole('group', { name: 'Exception 1' }).getByLabel('Paths').fill('/v1/keys')
   await page.getByRole('radio', { name: 'Selected methods' }).check()
   await page.getByRole('radio', { name: 'Only these' }).check()
-  await page.getByRole('group', { name: 'Allowed paths' }).getByLabel('Paths').fill('/v1')
+  await page.getByRole('group', { name: 'Allowed paths' }).getByRole('textbox').fill('/v1')
   await page.getByText('If you deny').focus()
   await page.keyboard.press('Enter')
   await page.getByLabel('Reason').waitFor()
