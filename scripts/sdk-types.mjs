@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import ts from 'typescript'
 
 /** The files of the protocol that the SDK exports unchanged. */
-const asTheyAre = ['protocol/src/verify-receipt.ts']
+const asTheyAre = ['protocol/src/verify-receipt.ts', 'protocol/src/verify-call-receipt.ts']
 
 /** Writes `{folder}/types/sdk/index.d.ts` and the files it needs. */
 export function writeTypes(root, folder) {
