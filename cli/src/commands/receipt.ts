@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { verifyReceipt } from '@sallyport/sdk'
-import type { Receipt } from '@sallyport/sdk'
-import { asAgent } from '../clients.ts'
+import { verifyCallReceipt, verifyReceipt } from '@sallyport/sdk'
+import type { CallReceipt, Receipt } from '@sallyport/sdk'
+import { asAgent, asUser } from '../clients.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { usageError } from '../failures.ts'
@@ -12,11 +12,16 @@ import { inLine } from '../terminal-text.ts'
 export const receiptShow = command({
   name: 'receipt show',
   group: 'agent',
-  summary: 'print the receipt that proves a person approved a grant',
-  operands: [{ name: 'grant_id', summary: 'from: sallyport grants' }],
-  examples: [['sallyport receipt show grt_01k9x3v7qmf5v8t2w4y6z8abcd > receipt.json', 'save it to a file']],
+  summary: 'print the receipt that proves what a person decided',
+  operands: [{ name: 'id', summary: 'a grant of this agent, or a call that you decided on as the signed-in user' }],
+  examples: [
+    ['sallyport receipt show grt_01k9x3v7qmf5v8t2w4y6z8abcd > receipt.json', 'of a grant: save it to a file'],
+    ['sallyport receipt show cal_01k9x3v7qmf5v8t2w4y6z8abcd > receipt.json', 'of a call'],
+  ],
   run: async (shell, _options, [id = '']) => {
-    shell.output.json(await asAgent(shell).receipt(id, { signal: shell.interrupted }))
+    const options = { signal: shell.interrupted }
+    const isCall = id.startsWith('cal_')
+    shell.output.json(await (isCall ? asUser(shell).calls.receipt(id, options) : asAgent(shell).receipt(id, options)))
     return undefined
   },
 })
@@ -25,7 +30,8 @@ export const receiptVerify = command({
   name: 'receipt verify',
   group: 'agent',
   summary: 'verify a receipt without trusting the service',
-  about: `Checks that the key in the receipt signed this approval, and that the grant is not wider than what was signed.
+  about: `Checks that the key in the receipt signed this approval, and that the grant is not wider than what was signed. Of a
+call: that it signed this decision on exactly the call in the receipt, which is printed.
 To check that the key belongs to the person, pass their key with --key. Works offline.`,
   operands: [{ name: 'file', summary: 'receipt as JSON; - for standard input' }],
   options: {
@@ -41,19 +47,18 @@ To check that the key belongs to the person, pass their key with --key. Works of
   ],
   run: async (shell, { key }, [file = '']) => {
     const { output } = shell
-    const receipt = parseJson((await readInput(shell, file, '<file>')).toString('utf8'), '<file>') as Receipt
+    const receipt = parseJson((await readInput(shell, file, '<file>')).toString('utf8'), '<file>') as
+      Receipt | CallReceipt
     const expected = key === undefined ? undefined : await thumbprintGiven(shell, key)
-    const check = await verifyReceipt(receipt)
-    const signer = check.verdict === 'signed' ? thumbprint(receipt.device?.public_key_jwk) : undefined
+    const { verdict: found, problem: defect, covered } = await check(receipt)
+    const signer = found === 'signed' ? thumbprint(receipt.device?.public_key_jwk) : undefined
     const isExpected = expected === undefined || signer === expected
-    const verdict = check.verdict === 'signed' && !isExpected ? 'wrong_key' : check.verdict
-    const problem = verdict === 'wrong_key' ? 'it was signed with a different key' : check.problem
-    const left = check.verdict === 'signed' ? receipt.unsigned : []
+    const verdict = found === 'signed' && !isExpected ? 'wrong_key' : found
+    const problem = verdict === 'wrong_key' ? 'it was signed with a different key' : defect
     if (shell.json) {
       output.json({
         verdict,
-        covers: check.covers,
-        unsigned: left,
+        ...covered.facts,
         key: signer ?? null,
         key_known: expected !== undefined && isExpected,
         problem: problem ?? null,
@@ -69,13 +74,54 @@ To check that the key belongs to the person, pass their key with --key. Works of
       output.line(`Receipt    ${shown[verdict]}`)
       if (signer !== undefined) {
         output.line(`Key        ${signer}${expected === undefined ? '  (check that this key is the person’s)' : ''}`)
-        output.line(`Covers     ${check.covers.join(', ') || 'only the approval itself'}`)
-        if (left.length > 0) output.line(`Uncovered  ${left.map(inLine).join(', ')}`)
+        for (const line of covered.lines) output.line(line)
       }
     }
     return verdict === 'signed' ? exitCodes.done : exitCodes.unverified
   },
 })
+
+interface Check {
+  verdict: 'signed' | 'unsigned' | 'invalid'
+  problem?: string | undefined
+  /** What the signature covers. */
+  covered: { facts: Record<string, unknown>; lines: string[] }
+}
+
+async function check(receipt: Receipt | CallReceipt): Promise<Check> {
+  if (isOfCall(receipt)) return checkOfCall(receipt)
+  const { verdict, problem, covers } = await verifyReceipt(receipt)
+  const left = verdict === 'signed' ? receipt.unsigned : []
+  const lines = [
+    `Covers     ${covers.join(', ') || 'only the approval itself'}`,
+    ...(left.length > 0 ? [`Uncovered  ${left.map(inLine).join(', ')}`] : []),
+  ]
+  return { verdict, problem, covered: { facts: { covers, unsigned: left }, lines } }
+}
+
+async function checkOfCall(receipt: CallReceipt): Promise<Check> {
+  const { verdict, problem } = await verifyCallReceipt(receipt)
+  if (verdict !== 'signed') return { verdict, problem, covered: { facts: {}, lines: [] } }
+  const { call_id, verdict: decision, description, repeat_for_seconds: repeat } = receipt
+  const { method, url } = description as Record<string, unknown>
+  const repeated = repeat === null ? '' : `, and for ${repeat / 60} minutes again`
+  return {
+    verdict,
+    problem,
+    covered: {
+      facts: { call_id, decision, description, repeat_for_seconds: repeat },
+      lines: [
+        `Decision   ${decision === 'approve' ? 'approved' : 'denied'}${repeated}`,
+        `Call       ${inLine(String(method))} ${inLine(String(url))}`,
+      ],
+    },
+  }
+}
+
+/** It may be anything. */
+function isOfCall(receipt: unknown): receipt is CallReceipt {
+  return typeof receipt === 'object' && receipt !== null && 'call_id' in receipt
+}
 
 async function thumbprintGiven(shell: Shell, key: string): Promise<string> {
   if (/^[A-Za-z0-9_-]{43}$/.test(key)) return key
