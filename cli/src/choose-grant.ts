@@ -41,18 +41,23 @@ export async function findGrant(agent: AgentClient, wanted: Wanted): Promise<Cho
   if (!only) return { grants: [] }
   if (!other) return { grant: only }
   const allowed: Grant[] = []
-  for (const grant of covering) if (await wouldAllow(agent, grant, wanted)) allowed.push(grant)
+  const isAsked = new Set<Grant>()
+  for (const grant of covering) {
+    const { allowed: isAllowed, asks } = await dryRun(agent, grant, wanted)
+    if (isAllowed) allowed.push(grant)
+    if (asks) isAsked.add(grant)
+  }
   // If none allows the call, use any: the service's refusal says what to request.
   const left = allowed.length > 0 ? allowed : covering
   const accounts = new Set(left.map(accountOf))
-  const [newest = only] = left
-  return accounts.size === 1 ? { grant: newest } : { grants: left }
+  // The newest, but no person is asked if the account has a grant that does without.
+  const grant = left.find((one) => !isAsked.has(one)) ?? left[0] ?? only
+  return accounts.size === 1 ? { grant } : { grants: left }
 }
 
-/** The service checks paths, batches and the remaining calls. */
-async function wouldAllow(agent: AgentClient, grant: Grant, { url, method, signal }: Wanted): Promise<boolean> {
-  const { allowed } = await agent.dryRun({ grant_id: grant.grant_id, method, url: url.href }, { signal })
-  return allowed
+/** The service checks paths, batches, terms and the remaining calls. */
+function dryRun(agent: AgentClient, grant: Grant, { url, method, signal }: Wanted) {
+  return agent.dryRun({ grant_id: grant.grant_id, method, url: url.href }, { signal })
 }
 
 /** Grants whose hosts and methods cover the call, newest first. */
@@ -84,10 +89,10 @@ function inWords(grant: Grant): string {
 /** The members that distinguish grants. */
 export function toTellApart(grant: Grant) {
   const { grant_id, kind, provider, connection_id, allowed_hosts, allowed_methods, allowed_paths } = grant
-  const { created_at, expires_at } = grant
+  const { mode, exceptions, max_access, created_at, expires_at } = grant
   return {
     ...{ grant_id, kind, provider, connection_id },
-    ...{ allowed_hosts, allowed_methods, allowed_paths, created_at, expires_at },
+    ...{ allowed_hosts, allowed_methods, allowed_paths, mode, exceptions, max_access, created_at, expires_at },
   }
 }
 

@@ -1,4 +1,4 @@
-import type { AgentClient, ProxyReply } from '@sallyport/sdk'
+import type { AgentClient, DryRunReply, ProxyReply } from '@sallyport/sdk'
 import { throughApproval } from '../call-approval.ts'
 import { readCall } from '../call-input.ts'
 import type { CallInput, CallWords } from '../call-input.ts'
@@ -9,6 +9,7 @@ import type { Repeated } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import { CommandFailure, describeFailure, usageError } from '../failures.ts'
+import type { Style } from '../output.ts'
 import { droppedOf, proxied } from '../proxied.ts'
 import type { Shell } from '../shell.ts'
 import { showAnswer } from '../show-answer.ts'
@@ -207,13 +208,15 @@ async function dryRun(made: Made): Promise<ExitCode> {
   if (shell.json) output.json(answer)
   else {
     if (answer.dropped_headers.length > 0) sayDropped(shell, answer.dropped_headers)
-    output.line(
-      answer.allowed
-        ? output.style('green', 'allowed')
-        : output.style('red', `refused: ${inLine(answer.reason ?? '')}`),
-    )
+    output.line(verdictOf(answer, output.style))
   }
   return answer.allowed ? exitCodes.done : exitCodes.refused
+}
+
+function verdictOf({ allowed, asks, access, term, reason = '' }: DryRunReply, style: Style): string {
+  const by = term === null ? '' : ` (${inLine(term)})`
+  if (!allowed) return style('red', `refused: ${inLine(reason)}${by}`)
+  return asks ? style('yellow', `a person has to approve it: ${inLine(access ?? '')}${by}`) : style('green', 'allowed')
 }
 
 function sayDropped({ output }: Shell, names: readonly string[]): void {

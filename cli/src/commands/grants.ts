@@ -30,17 +30,23 @@ const account: Column<Grant> = {
   shown: ({ connection_id }) => connection_id?.slice(-5) ?? '-',
   exact: ({ connection_id }) => connection_id ?? '-',
 }
+const mode: Column<Grant> = {
+  title: 'MODE',
+  shown: ({ mode, max_access }) => (max_access === null ? mode : `${mode}, ${max_access} at most`),
+}
 const details: Column<Grant>[] = [
   account,
   { title: 'PATHS', shown: ({ allowed_paths }) => allowed_paths?.join(',') ?? 'any' },
   { title: 'CREATED', shown: ({ created_at }) => created_at },
+  mode,
 ]
 
-/** Scripts get all columns. A terminal shows the account only if there are several. */
+/** Scripts get all columns. A terminal shows the account only if there are several, and the mode if a person is asked. */
 function columnsFor(grants: readonly Grant[], isTerminal: boolean): Column<Grant>[] {
   if (!isTerminal) return [...columns, ...details]
   const accounts = new Set(grants.flatMap(({ connection_id }) => connection_id ?? []))
-  return accounts.size > 1 ? [...columns, account] : columns
+  const asks = grants.some(({ mode, max_access }) => mode !== 'allow_all' || max_access !== null)
+  return [...columns, ...(accounts.size > 1 ? [account] : []), ...(asks ? [mode] : [])]
 }
 
 export const grantsList = command({

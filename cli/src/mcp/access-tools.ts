@@ -40,7 +40,8 @@ export function accessTools(server: McpServer, { agent, anyone }: McpNeeds): voi
     'list_grants',
     {
       title: 'List grants',
-      description: "Lists this agent's grants: account, hosts, methods, paths, call limit and expiry.",
+      description:
+        "Lists this agent's grants: account, hosts, methods, paths, call limit, expiry, and which calls a person has to approve.",
       inputSchema: z.strictObject({
         status: z.enum(['active', 'revoked', 'expired', 'all']).default('active').describe('Filter by status'),
       }),

@@ -13,6 +13,13 @@ const grant = {
   allowed_hosts: names,
   allowed_methods: names.nullable().describe('null: any'),
   allowed_paths: names.nullable().describe('null: any'),
+  mode: z
+    .string()
+    .describe('Which calls wait for a person: allow_all none, ask_writes those that change something, ask_all all'),
+  exceptions: z
+    .array(z.object({ paths: names, methods: names.optional(), action: z.string() }))
+    .describe('Calls that the mode does not apply to: allow, ask or deny'),
+  max_access: z.string().nullable().describe('read: only calls that read; write: none that is destructive; null: any'),
   created_at: moment,
   expires_at: moment.nullable(),
   calls: z.number().describe('Calls made so far'),
