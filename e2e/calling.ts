@@ -22,6 +22,8 @@ export interface Calling {
   connectAnother: (account: string) => Promise<string>
   /** One more agent, approved for the same account. */
   admit: () => Promise<{ agentId: string; token: string; grantId: string }>
+  /** One more grant for the agent, with these terms. Returns its grant_id. */
+  grantAgain: (terms: object) => Promise<string>
 }
 
 export interface CallingOptions {
@@ -71,15 +73,18 @@ export async function startCalling(
     await oauth.approve(await person.start({ provider_slug: slug })),
   )
   assert.match(connectionId, /^con_/)
-  const admit = async () => {
-    const agent = await service.register()
-    const asked = await service.call('POST', '/v4/access-requests', { token: agent.token, body: { provider: slug } })
+  const grant = async (token: string, terms: object) => {
+    const asked = await service.call('POST', '/v4/access-requests', { token, body: { provider: slug } })
     const { access_request_id: id } = succeeded(asked).body as { access_request_id: string }
     const approved = await service.call('POST', `/v4/access-requests/${id}/approve`, {
       token: person.token,
-      body: { connection_id: connectionId, ...approval },
+      body: { connection_id: connectionId, ...terms },
     })
-    return { ...agent, grantId: (succeeded(approved).body as { grant_id: string }).grant_id }
+    return (succeeded(approved).body as { grant_id: string }).grant_id
+  }
+  const admit = async () => {
+    const agent = await service.register()
+    return { ...agent, grantId: await grant(agent.token, approval) }
   }
   const { grantId, ...agent } = await admit()
   return {
@@ -90,6 +95,7 @@ export async function startCalling(
     grantId,
     connectionId,
     admit,
+    grantAgain: (terms) => grant(agent.token, terms),
     connectAnother: async (account) => {
       const { connection_id: another = '' } = await person.follow(
         await oauth.approve(await person.start({ provider_slug: slug }), { account }),

@@ -84,11 +84,13 @@ describe('the package of the SDK', () => {
     })
   }
 
-  /** Every way to give a signal, aborted while the head and while the body is awaited, after garbage collections. */
+  /** Every way to give a signal, aborted while the head, the body and a person is awaited, after garbage collections. */
   const aborting = `
     import { createAgentClient } from '@sallyport/sdk'
-    const [baseUrl, token, grantId, api] = process.argv.slice(2)
-    const fetch = createAgentClient({ baseUrl, token }).fetch(grantId)
+    const [baseUrl, token, grantId, askingGrantId, api] = process.argv.slice(2)
+    const agent = createAgentClient({ baseUrl, token })
+    let held = 0
+    const fetches = { plain: agent.fetch(grantId), asking: agent.fetch(askingGrantId, { onWaiting: () => held++ }) }
     const controllers = []
     const controlled = () => {
       const controller = new AbortController()
@@ -97,13 +99,13 @@ describe('the package of the SDK', () => {
     }
     const signals = {
       controller: controlled,
-      timeout: () => AbortSignal.timeout(1500),
+      timeout: (ms = 1500) => AbortSignal.timeout(ms),
       any: () => AbortSignal.any([controlled(), new AbortController().signal]),
     }
     const ways = {
-      init: (url, signal) => fetch(url, { signal }),
-      request: (url, signal) => fetch(new Request(url, { signal })),
-      both: (url, signal) => fetch(new Request(url), { signal }),
+      init: (fetch, url, signal) => fetch(url, { signal }),
+      request: (fetch, url, signal) => fetch(new Request(url, { signal })),
+      both: (fetch, url, signal) => fetch(new Request(url), { signal }),
     }
     const stalled = async (answer) => {
       const reader = (await answer).body.getReader()
@@ -112,20 +114,23 @@ describe('the package of the SDK', () => {
     }
     const outcomes = Object.entries(ways).flatMap(([way, start]) =>
       Object.entries(signals).flatMap(([kind, signal]) => [
-        [way, kind, 'head', start(api + '/hang', signal())],
-        [way, kind, 'body', stalled(start(api + '/stall', signal()))],
+        [way, kind, 'head', start(fetches.plain, api + '/hang', signal())],
+        [way, kind, 'body', stalled(start(fetches.plain, api + '/stall', signal()))],
+        [way, kind, 'held', start(fetches.asking, api + '/hang?' + way + kind, signal(8000))],
       ]),
     ).map(async ([way, kind, stage, call]) => {
       const lost = new Promise((resolve) => setTimeout(resolve, 15_000, 'lost').unref())
       const outcome = await Promise.race([call.then(() => 'answered', (error) => error.name), lost])
       return [way, kind, stage, outcome].join(' ')
     })
+    for (let turn = 0; turn < 100 && held < 9; turn++) await new Promise((resolve) => setTimeout(resolve, 50))
     for (let turn = 0; turn < 10; turn++) {
       await new Promise((resolve) => setTimeout(resolve, 50))
       gc()
     }
     for (const controller of controllers) controller.abort()
     console.log((await Promise.all(outcomes)).join('\\n'))
+    console.log('left', (await agent.calls.list({ status: 'waiting' }).all()).length)
     process.exit()`
 
   for (const major of [20, 24]) {
@@ -136,11 +141,13 @@ describe('the package of the SDK', () => {
         return
       }
       writeFileSync(join(app, 'aborting.mjs'), aborting)
-      const args = [baseUrl, calling.agent.token, calling.grantId, `https://${upstream.host}`]
+      const asking = await calling.grantAgain({ mode: 'ask_all' })
+      const args = [baseUrl, calling.agent.token, calling.grantId, asking, `https://${upstream.host}`]
       const env = { ...process.env, NODE_OPTIONS: '' }
       const { stdout } = await run(node, ['--expose-gc', join(app, 'aborting.mjs'), ...args], { cwd: app, env })
       const outcomes = stdout.trim().split('\n')
-      assert.equal(outcomes.length, 18)
+      assert.equal(outcomes.pop(), 'left 0', 'a call that was given up can still be approved')
+      assert.equal(outcomes.length, 27)
       const wrong = outcomes.filter(
         (line) => !line.endsWith(line.includes(' timeout ') ? 'TimeoutError' : 'AbortError'),
       )
