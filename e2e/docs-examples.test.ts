@@ -38,6 +38,7 @@ const prints: Record<string, RegExp[]> = {
   'README.md': [/"login":"octocat"/, /\[REDACTED\]/],
   'SKILL.md': [/"authorization":"Bearer \[REDACTED\]"/, /"providers":\[\{/, /"method":"POST".*"a":1/],
   'cli/README.md': [/\[REDACTED\]/, /^ {2}register /m],
+  'docs/approvals.md': [/^cal_\w+\twaiting\t/m],
   'docs/cli.md': [/^agt_/m, /\[REDACTED\]/, /^grt_/m, /"login":"octocat"/],
   'docs/mcp.md': [/^\["mcp","add",/m],
   'docs/operating.md': [/v1 key is now \S+, SHA256:/, /✓ .* nothing was changed, removed or reordered/],
@@ -71,6 +72,10 @@ const logs: Record<string, RegExp> = {
   '.grants.list({': /^\[\["grt_/,
   'isWanted(': /"asks for","GitHub","To help you".*,\[10\]\]$/,
   'requestAccess(error.accessRequest)': /^\[\[\["DELETE"\]\]\]$/,
+  'user.calls.list(': /"wants to:","GET \/user at .*\]/,
+  'const fetch = agent.fetch(grant_id, {': /"Please decide at .*\[200\]/,
+  "'x-sallyport-reason'": /"Please decide at .*\[200\]/,
+  approval_pending: /"Please decide at .*\[200\]/,
   'verifyReceipt(': /^\[\["signed",\["connection_id","max_calls"\]\]\]$/,
   'verifyCallback(': /^\[\["grt_/,
   'createLegacyClient({': /"value":\{"plan":"large"\}.*\["other"\]\]\]$/,
@@ -96,11 +101,17 @@ describe('a code block of the documentation', () => {
     const changes = {
       ...(page !== 'docs/mcp.md' && { HOME: setup.newHome() }),
       ...(page === 'README.md' && { SALLYPORT_AGENT_TOKEN: setup.agent.token }),
-      ...(page === 'docs/cli.md' && { SALLYPORT_SESSION_TOKEN: setup.personToken }),
+      ...(/^docs\/(?:approvals|cli)\.md$/.test(page) && { SALLYPORT_SESSION_TOKEN: setup.personToken }),
       ...(page === 'docs/operating.md' && { ...setup.service.env, PATH: setup.env['PATH'] ?? '' }),
     }
+    if (page === 'docs/approvals.md') await makeHeldCall()
     const cwd = page === 'cli/README.md' ? await installPacked('cli') : setup.clone
     return setup.shell(codes.join('\necho\n'), changes, cwd)
+  }
+  const makeHeldCall = async () => {
+    const call = { grant_id: await setup.grantAgain({ mode: 'ask_all' }), method: 'GET', url: `${setup.api}/user` }
+    const { status } = await setup.service.call('POST', '/v4/proxy', { token: setup.agent.token, body: call })
+    assert.equal(status, 202)
   }
   /** Of the tarball that docs/cli.md has made in the clone. */
   const installPacked = (name: string) => {
@@ -140,7 +151,10 @@ describe('a code block of the documentation', () => {
     })
   }
 
-  for (const page of new Set(shellBlocks.map(({ file }) => file))) {
+  // It uses the command line that docs/cli.md installs.
+  const isLast = (page: string) => Number(page === 'docs/approvals.md')
+  const shellPages = [...new Set(shellBlocks.map(({ file }) => file))]
+  for (const page of shellPages.sort((one, other) => isLast(one) - isLast(other))) {
     if (page === 'docs/sdk.md' || page === 'docs/mcp.md') continue
     test(`runs in a shell: ${page}`, async () => {
       const printed = await shellOf(page)
@@ -169,6 +183,15 @@ describe('a code block of the documentation', () => {
         assert.deepEqual([answer.status, answer.body[0].title], [200, 'first'], 'an API answered')
     }
     assert.match(access_request_id, /^arq_/)
+  })
+
+  test('is terms that a person can set', async () => {
+    const [block] = take('json', /^docs\/approvals/)
+    const terms = JSON.parse(block?.code ?? '') as object
+    const grantId = await setup.grantAgain(terms)
+    const { body } = await setup.service.call('GET', '/v4/grants', { token: setup.agent.token })
+    const grant = body.grants.find(({ grant_id }: { grant_id: string }) => grant_id === grantId)
+    assert.partialDeepStrictEqual(grant, terms)
   })
 
   test("matches what the start screen's commands print", async () => {

@@ -38,7 +38,7 @@ export interface DocsSetup extends Calling {
   newHome: () => string
   /** Runs a script, in the copy of the clone unless told otherwise. Returns its standard output; throws if it fails. */
   shell: (script: string, changes?: Environment, cwd?: string) => Promise<string>
-  /** Approves the access requests that this text links to. */
+  /** Approves the access requests and calls that this text links to. */
   show: (text: string) => void
 }
 
@@ -85,6 +85,11 @@ export async function startDocsSetup(t: Scope): Promise<DocsSetup> {
       if (approved.has(id)) continue
       approved.add(id)
       void service.call('POST', `/v4/access-requests/${id}/approve`, { token, body: { connection_id } }).then(succeeded)
+    }
+    for (const [, id = ''] of text.matchAll(/approve-call\/(cal_\w+)/g)) {
+      if (approved.has(id)) continue
+      approved.add(id)
+      void service.call('POST', `/v4/calls/${id}/approve`, { token, body: {} }).then(succeeded)
     }
   }
 

@@ -136,9 +136,14 @@ async function gather(setup: DocsSetup, sdk: typeof Sdk, code: string, said: unk
   const { token } = await service.register('Release notes')
   const agent = sdk.createAgentClient({ baseUrl, token })
   const user = sdk.createUserClient({ baseUrl, token: sessionToken })
-  const approve = (id: string) => user.accessRequests.approve(id, { connection_id })
+  const isHeld = /onWaiting|waitMs|user\.calls/.test(code)
+  const mode = isHeld ? 'ask_all' : 'allow_all'
+  const approve = (id: string) => user.accessRequests.approve(id, { connection_id, mode })
   const granted = await agent.requestAccess({ provider: 'github', methods: ['GET'] })
   const { grant_id } = await approve(granted.access_request_id)
+  const url = `${setup.api}/user`
+  if (code.includes('user.calls'))
+    await agent.proxy({ grant_id, method: 'GET', url }, { waitMs: 0 }).catch(() => undefined)
   const waiting = await agent.requestAccess({ provider: 'github' })
   const hasCallback = code.includes('verifyCallback')
   const callbackUrl = hasCallback ? { callback_url: receiver.url.href } : {}
@@ -160,7 +165,7 @@ async function gather(setup: DocsSetup, sdk: typeof Sdk, code: string, said: unk
     accessRequestId: waiting.access_request_id,
     // Their number is limited.
     pairingCode: code.includes('pairingCode') ? (await user.devices.createPairingCode()).pairing_code : '',
-    url: `${setup.api}/user`,
+    url,
     secret: asked.callback_secret ?? '',
     request: new Request(receiver.url, { method: 'POST', headers, body }),
     ...setup.keys,
