@@ -41,8 +41,17 @@ export function decisionHash(description: CallDescription, repeatForSeconds: num
 }
 
 /** Calls that an approval of this one covers if it repeats. */
-export function repeatHash({ agent_id, grant_id, method, url, access }: CallDescription, scope: string): string {
-  return sha256(JSON.stringify([agent_id, grant_id, method, url, access, scope])).toString('base64url')
+export function repeatHash(description: CallDescription, scope: string): string {
+  const { agent_id, grant_id, method, url, access } = description
+  const options = access === 'read' ? readOptions(description) : []
+  return sha256(JSON.stringify([agent_id, grant_id, method, url, access, scope, ...options])).toString('base64url')
+}
+
+/** Headers can say what is read (`dropbox-api-arg`), and as whom (`stripe-account`). These differ from call to call. */
+const ofOneCall: ReadonlySet<string> = new Set(['user-agent', 'traceparent', 'tracestate', 'x-request-id'])
+
+function readOptions({ headers, aws }: CallDescription): unknown[] {
+  return [headers.filter(([name = '']) => !ofOneCall.has(name)), aws]
 }
 
 function sha256(text: string): Buffer {

@@ -187,10 +187,10 @@ function shownOf(call: Call, description: Shown['description'], reason: string |
   }
 }
 
-/** A read without a body says all that it does in its method and its URL, which a repeated call has in common anyway. */
+/** A read without a body says all that it does in its method, URL and headers, which a repeated call has in common. */
 function scopeOfRead({ access, method, body }: Call, sentence: string | null): string | null {
   const isPlain = access === 'read' && ['GET', 'HEAD'].includes(method) && !body && sentence !== null
-  return isPlain ? 'the same method and URL' : null
+  return isPlain ? 'the same method, URL and headers' : null
 }
 
 function requestOf({

@@ -28,6 +28,8 @@ onBothDatabases('an approval that repeats', (engine) => {
     const others = [
       { ...get, url: `${test.upstream.url}/2` },
       { ...get, method: 'HEAD' },
+      // Dropbox reads the path of a download from a header.
+      { ...get, headers: { 'dropbox-api-arg': '{"path":"/other"}' } },
     ]
     for (const members of others) assert.equal((await test.ask(members)).status, 202, JSON.stringify(members))
     const many = await Promise.all(Array.from({ length: 60 }, () => test.ask(get)))

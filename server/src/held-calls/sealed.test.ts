@@ -26,7 +26,7 @@ onBothDatabases('a rotation of the keys', (engine) => {
     assert.ok(resealed >= 5)
     assert.deepEqual((await test.read(done)).body.response, response)
     const { body } = await test.service.call('GET', '/v4/calls/repeats', { token: test.user.token })
-    assert.equal(body.repeats[0].scope, 'the same method and URL')
+    assert.equal(body.repeats[0].scope, 'the same method, URL and headers')
     assert.equal((await test.approve(waiting)).status, 200)
     assert.equal((await test.ended(waiting)).response.status, 200)
     assert.equal(test.upstream.received.at(-1)?.body, '{"text":"hello"}')
