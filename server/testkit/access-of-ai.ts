@@ -54,6 +54,7 @@ export const forAi: Record<string, AccessRows> = {
       POST /datasets/o/d.git/git-upload-pack 0032want @content-type: application/x-git-upload-pack-request`,
     write: `
       POST https://huggingface.co/api/models/o/m/commit/main {}
+      POST /api/models/o/m/branch/git-upload-pack @content-type: application/x-git-upload-pack-request
       POST https://router.huggingface.co/v1/chat/completions {"messages":[]}`,
     destructive: `
       DELETE https://huggingface.co/api/repos/delete {"name":"m"}

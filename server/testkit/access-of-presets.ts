@@ -84,7 +84,8 @@ export const accessOfPresets: Record<string, AccessRows> = {
     write: `
       POST https://gitlab.com/api/v4/projects/group%2Fproject/issues {"title":"a"}
       POST /api/v4/projects/1/repository/commits {"actions":[]}
-      POST /group/project.git/git-receive-pack 0094old @content-type: application/x-git-receive-pack-request`,
+      POST /group/project.git/git-receive-pack 0094old @content-type: application/x-git-receive-pack-request
+      POST /api/v4/projects/1/repository/files/git-upload-pack?branch=main&content=a @content-type: application/x-git-upload-pack-request`,
     destructive: `
       DELETE https://gitlab.com/api/v4/projects/1
       POST /api/v4/projects/1/jobs/2/erase`,
@@ -238,6 +239,7 @@ export const accessOfPresets: Record<string, AccessRows> = {
       GET /{credential}/sendMessage?chat_id=1&text=a
       GET /{credential}/getUpdates?offset=7
       POST /{credential}/getUpdates {"offset":7}
+      GET /{credential}/getUpdates?allowed_updates=[]
       GET /{credential}/somethingNew`,
     destructive: `
       POST https://api.telegram.org/{credential}/deleteMessage {"chat_id":1}

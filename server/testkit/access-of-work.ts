@@ -62,7 +62,8 @@ export const forWork: Record<string, AccessRows> = {
       POST /collector/graphql {"query":"{ CRM { contact_collection { total } } }"}`,
     write: `
       POST https://api.hubapi.com/crm/v3/objects/contacts {"properties":{}}
-      POST /crm/v3/objects/contacts/batch/update {"inputs":[]}`,
+      POST /crm/v3/objects/contacts/batch/update {"inputs":[]}
+      POST /cms/v3/source-code/draft/content/batch/read {}`,
     destructive: `
       DELETE https://api.hubapi.com/crm/v3/objects/contacts/1
       POST /crm/v3/objects/contacts/batch/archive {"inputs":[{"id":"1"}]}
@@ -117,6 +118,7 @@ export const forWork: Record<string, AccessRows> = {
       POST /services/data/v62.0/composite/batch {"batchRequests":[{"method":"GET","url":"v62.0/sobjects/Account/1"}]}`,
     write: `
       POST https://acme.my.salesforce.com/services/data/v62.0/sobjects/Account {"Name":"a"}
+      GET /services/apexrest/close-all-cases
       POST /services/data/v62.0/jobs/ingest {"object":"Account","operation":"insert"}
       POST /services/data/v62.0/composite/sobjects {"records":[]}
       POST /services/data/v62.0/graphql {"query":"mutation { uiapi { AccountCreate(input: {}) { Record { Id } } } }"}`,

@@ -151,6 +151,8 @@ export const gitlab: Preset = {
         POST /api/*/projects/*/ci/lint`,
       ),
     ],
+    // Of the API, where the last segment can be the name of a file or a branch.
+    writes: callsAt(host, 'POST /**/api/**/git-*-pack'),
     destructive: callsAt(host, 'POST /api/*/projects/*/jobs/*/erase'),
   },
   bodyChecks: ['method_override', 'graphql'],

@@ -58,6 +58,8 @@ export const hubspot: Preset = {
         POST /crm/*/associations/*/*/batch/read
         POST /cms/**/batch/read`,
     ),
+    // Its paths end with those of files.
+    writes: callsAt(host, 'POST /cms/*/source-code'),
     destructive: callsAt(
       host,
       `

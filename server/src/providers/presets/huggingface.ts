@@ -52,6 +52,8 @@ export const huggingface: Preset = {
         POST /api/*/*/*/paths-info/*`,
       ),
     ],
+    // Of the API, where the last segment can be the name of a file or a branch.
+    writes: callsAt(host, 'POST /**/api/**/git-*-pack'),
     destructive: callsAt(
       host,
       `

@@ -114,6 +114,8 @@ export const salesforce: Preset = {
         POST /services/data/*/analytics/reports/query
         POST /services/data/*/analytics/reports/*`,
     ),
+    // A class does what its code says.
+    writes: callsAt(host, 'GET,HEAD,OPTIONS /services/apexrest'),
     destructive: ['/services/data/*/jobs/ingest', '/services/async/*/job'].map((path) => ({
       ...{ host, path, methods: ['POST'], isExact: true },
       parameter: { in: 'body' as const, name: 'operation', values: ['delete', 'harddelete'] },

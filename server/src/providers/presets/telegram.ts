@@ -37,11 +37,13 @@ export const telegram: Preset = {
         /*/test/get*
         GET,HEAD /file/**`,
     ),
-    // With an offset, updates before it are dropped.
-    writes: (['query', 'body'] as const).map((where) => ({
-      ...{ host, path: '/**/getUpdates' },
-      parameter: { in: where, name: 'offset' },
-    })),
+    // With an offset, updates before it are dropped. Which updates there are is kept for later calls.
+    writes: (['query', 'body'] as const).flatMap((where) =>
+      ['offset', 'allowed_updates'].map((name) => ({
+        ...{ host, path: '/**/getUpdates' },
+        parameter: { in: where, name },
+      })),
+    ),
     destructive: callsAt(host, '/**/delete*'),
   },
   bodyChecks: [],
