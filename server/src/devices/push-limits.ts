@@ -18,27 +18,30 @@ const hour: RateLimit = { burst: 1, periodMs: 3_600_000 }
 /**
  * Limits: 3 pushes in any 10 minutes. From agents that this user never approved: 1 per hour from each agent, and 1 per
  * 10 minutes and 3 per hour from all of them. So one unknown agent can't use up the limit of the others, nor all of
- * them that of an approved agent. A limit of three is three buckets of one: a single bucket of three refills while it
- * is used and would let five through.
+ * them that of an approved agent. About held calls: 2 in any 10 minutes from each agent, which leaves one for another. A
+ * limit of three is three buckets of one: a single bucket of three refills while it is used and would let five through.
  */
-function limitsFor(who: string, agentId: string, isKnown: boolean): Bucket[][] {
+function limitsFor(who: string, { agentId, isKnown, isAboutCall = false }: Pushing): Bucket[][] {
   const three = (name: string, limit: RateLimit) => [1, 2, 3].map((slot) => ({ key: `${name}-${slot}:${who}`, limit }))
+  const ofCalls = [1, 2].map((slot) => ({ key: `pushes-of-calls-${slot}:${agentId}:${who}`, limit: tenMinutes }))
   const ofStrangers = [
     [{ key: `pushes-from:${agentId}:${who}`, limit: hour }],
     [{ key: `pushes-from-strangers:${who}`, limit: tenMinutes }],
     three('pushes-from-strangers', hour),
   ]
-  return [...(isKnown ? [] : ofStrangers), three('pushes', tenMinutes)]
+  return [...(isKnown ? [] : ofStrangers), ...(isAboutCall ? [ofCalls] : []), three('pushes', tenMinutes)]
 }
 
-/** Takes a push from the limits. False if there is none left. `isKnown`: the user has approved this agent once. */
-export async function takePush(
-  tx: Queries,
-  who: string,
-  { agentId, isKnown }: { agentId: string; isKnown: boolean },
-  now: Date,
-): Promise<boolean> {
-  return takeOneOfEach(tx, limitsFor(who, agentId, isKnown), now)
+interface Pushing {
+  agentId: string
+  /** The user has approved this agent once. */
+  isKnown: boolean
+  isAboutCall?: boolean
+}
+
+/** Takes a push from the limits. False if there is none left. */
+export async function takePush(tx: Queries, who: string, pushing: Pushing, now: Date): Promise<boolean> {
+  return takeOneOfEach(tx, limitsFor(who, pushing), now)
 }
 
 /** Takes one bucket of each row, or none. */

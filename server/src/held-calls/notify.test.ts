@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onBothDatabases } from '../../testkit/databases.ts'
+import { insertGrant } from '../../testkit/grants.ts'
 import { startHeldCalls } from '../../testkit/held-calls.ts'
 import type { HeldCallTest } from '../../testkit/held-calls.ts'
 
@@ -37,19 +38,29 @@ onBothDatabases('a push about held calls', (engine) => {
     assert.deepEqual(await pushesOf(test), [], 'nothing is left to announce')
   })
 
-  test('comes three times in ten minutes at most', async (t) => {
+  test('comes three times in ten minutes at most, and twice for one agent', async (t) => {
     const test = await startWithPhone(t, engine)
-    const { queries } = test.service.database
-    let sent = 0
-    for (let n = 0; n < 6; n++) {
-      await test.held({ body: { n } })
-      sent += (await pushesOf(test)).length
-      await queries.deleteFrom('pushes').execute()
-      test.service.clock.advance(10)
+    const { service, userId, connectionId, upstream } = test
+    const other = await service.registerAgent('another agent')
+    const terms = { mode: 'ask_writes' as const, allowedHosts: [upstream.host] }
+    const { grantId } = await insertGrant(service, { agentId: other.agentId, userId, connectionId, ...terms })
+    const asking = { grant_id: grantId, method: 'POST', url: upstream.url }
+    const holds = [
+      (n: number) => test.held({ body: { n } }),
+      (n: number) => service.call('POST', '/v4/proxy', { token: other.token, body: { ...asking, body: { n } } }),
+    ]
+    for (const [index, hold] of holds.entries()) {
+      let sent = 0
+      for (let n = 0; n < 4; n++) {
+        await hold(n)
+        sent += (await pushesOf(test)).length
+        await service.database.queries.deleteFrom('pushes').execute()
+        service.clock.advance(10)
+      }
+      assert.equal(sent, [2, 1][index], 'the second agent gets what is left')
     }
-    assert.equal(sent, 3)
-    test.service.clock.advance(600)
-    await test.held({ body: { n: 7 } })
-    assert.equal((await pushesOf(test))[0]?.calls.count, 7, 'it counts those that were not announced')
+    service.clock.advance(600)
+    await test.held({ body: { n: 9 } })
+    assert.equal((await pushesOf(test))[0]?.calls.count, 9, 'it counts those that were not announced')
   })
 })

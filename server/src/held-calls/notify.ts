@@ -35,7 +35,8 @@ export async function notifyOfCall(
   if (await mutedAgents.find(tx, userId, agentId, now)) return
   const isCollected = (await pushes.dropWaiting(tx, subjectOf(userId), now)) > 0
   const hasDevice = await pushes.canReach(tx, userId)
-  if (!hasDevice || !(isCollected || (await takePush(tx, userId, { agentId, isKnown: true }, now)))) return
+  if (!hasDevice || !(isCollected || (await takePush(tx, userId, { agentId, isKnown: true, isAboutCall: true }, now))))
+    return
   const count = await heldCallStore.countWaiting(tx, { userId }, now)
   const at = providerName ?? 'an API'
   const one = `“${shortName(agentName)}” (unverified) wants to ${does[access]} at ${at}.`
