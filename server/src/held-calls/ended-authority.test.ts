@@ -110,6 +110,21 @@ onBothDatabases('a held call is not made if', (engine) => {
     })
   }
 
+  test('a call that cannot be settled does not keep the others', async (t) => {
+    const test = await startHeldCalls(t, engine)
+    const broken = await test.held()
+    const other = await test.held({ body: { text: 'other' } })
+    await test.service.database.queries
+      .updateTable('held_calls')
+      .set({ shown: Buffer.from('not sealed') })
+      .where('call_id', '=', broken)
+      .execute()
+    test.service.clock.advance(3600)
+    await test.service.app.catchUp()
+    const [record, ...more] = await recorded(test.service, 'proxy.expired')
+    assert.deepEqual([record?.detail.call_id, more.length], [other, 0])
+  })
+
   test('nobody decides in time, which is not a denial', async (t) => {
     const test = await startHeldCalls(t, engine, { settings: { SALLYPORT_HELD_CALL_SECONDS: '60' } })
     const id = await test.held()
@@ -122,6 +137,9 @@ onBothDatabases('a held call is not made if', (engine) => {
     assert.equal((await test.ask()).status, 202, 'it may be asked again')
     await test.service.app.catchUp()
     assert.equal((await recorded(test.service, 'proxy.expired')).length, 1)
+    test.service.clock.advance(86_400)
+    await test.service.app.sweep()
+    assert.equal((await test.read(id)).status, 404, 'a call that nobody decided is kept for a day')
   })
 
   test('no instance starts it within 30 seconds of the approval', async (t) => {

@@ -44,7 +44,11 @@ export function heldCallRoutes(http: Http, needs: HeldCallRouteNeeds): void {
         summary: 'List calls that waited for approval, newest first; `status=waiting` for those that wait now',
         description: 'An agent gets its own calls, without their responses; a person those that they decide.',
         querystring: ListCallsQuery,
-        response: { 200: Type.Union([PersonCallPage, AgentCallPage]) },
+        response: {
+          200: Type.Union([PersonCallPage, AgentCallPage], {
+            description: 'A page of calls, as a person or their agent sees them.',
+          }),
+        },
       },
     },
     async (request, reply) => {
@@ -70,7 +74,9 @@ export function heldCallRoutes(http: Http, needs: HeldCallRouteNeeds): void {
         summary: 'Get a held call; for its agent with the response, once there is one',
         description: 'With `Prefer: wait=N` (1 to 300 seconds) an agent is answered once the call has ended.',
         params: IdInPath,
-        response: { 200: Type.Union([PersonCall, AgentCall]) },
+        response: {
+          200: Type.Union([PersonCall, AgentCall], { description: 'The call, as a person or its agent sees it.' }),
+        },
       },
     },
     async (request, reply) => {

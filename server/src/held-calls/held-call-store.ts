@@ -6,7 +6,7 @@ import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
-import { deniedForMs, responseMs, retentionMs, startWithinMs } from './held-call.ts'
+import { deniedForMs, responseMs, retentionMs, startWithinMs, undecidedRetentionMs } from './held-call.ts'
 import type { CallError, Decision, HeldCall, HeldRequest, Shown } from './held-call.ts'
 import { calls, columns, statusNow, toHeldCall, writtenAs } from './held-call-row-store.ts'
 
@@ -345,7 +345,8 @@ export function createHeldCallStore(vault: Vault) {
         'held_calls',
         'call_id',
         sql`status in ('done', 'denied', 'expired', 'cancelled', 'unknown')
-        and expires_at <= ${now.getTime() - retentionMs}`,
+        and expires_at <= ${now.getTime() - undecidedRetentionMs}
+        and (decided_at is null or expires_at <= ${now.getTime() - retentionMs})`,
       ),
   }
 }

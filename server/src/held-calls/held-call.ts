@@ -76,6 +76,8 @@ export const deniedForMs = 600_000
 /** How long an agent can read a response. */
 export const responseMs = 3_600_000
 export const retentionMs = 30 * 86_400_000
+/** Of calls that nobody decided. An agent can make 60 an hour of them, and what is shown of each takes up to 100 KB. */
+export const undecidedRetentionMs = 86_400_000
 
 export const bounds = {
   waitingOfAgent: 20,

@@ -3,6 +3,7 @@ import type { PushStore } from '../devices/push-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import type { ServiceError } from '../platform/errors.ts'
+import type { Log } from '../platform/operations/log.ts'
 import type { Idempotency } from '../proxy/idempotency-store.ts'
 import type { CallError, HeldCall } from './held-call.ts'
 import type { HeldMetrics } from './held-metrics.ts'
@@ -24,14 +25,24 @@ export interface SettleNeeds extends NeverMadeNeeds {
 }
 
 /** Settles all calls that have expired, were cut off, or whose process crashed. */
-export async function settleHeldCalls(needs: SettleNeeds): Promise<void> {
+export async function settleHeldCalls(needs: SettleNeeds & { log: Log }): Promise<void> {
   const { database, heldCallStore, clock } = needs
   for (;;) {
     const calls = await heldCallStore.listToSettle(database.queries, clock())
     let settled = 0
-    for (const { callId } of calls) if (await settle(needs, callId)) settled++
+    for (const { callId } of calls) if (await settleUnlessBroken(needs, callId)) settled++
     // What another instance settles is none of ours.
     if (settled === 0) return
+  }
+}
+
+/** One call that can't be settled, such as one whose key is lost, does not keep the others. */
+async function settleUnlessBroken(needs: SettleNeeds & { log: Log }, callId: string): Promise<boolean> {
+  try {
+    return await settle(needs, callId)
+  } catch (error) {
+    needs.log.error({ err: error, call_id: callId }, 'a held call could not be settled')
+    return false
   }
 }
 

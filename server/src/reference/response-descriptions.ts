@@ -8,6 +8,15 @@ import {
 import { Agent, RegisterAgentReply } from '@sallyport/protocol/agents'
 import { AuditKeyReply, AuditRecord, AuditSeriesReply } from '@sallyport/protocol/audit'
 import {
+  AgentCall,
+  CallChallengeReply,
+  CallReceipt,
+  DecideCallsReply,
+  HeldReply,
+  PersonCall,
+  Repeat,
+} from '@sallyport/protocol/calls'
+import {
   Connection,
   PollDeviceFlowReply,
   StartConnectReply,
@@ -47,6 +56,13 @@ const sentences = new Map<unknown, string>([
   [AuditKeyReply, 'The public key, in two formats.'],
   [AuditRecord, 'The record; for a call, with its outcome.'],
   [AuditSeriesReply, 'Number of calls in each time bucket.'],
+  [HeldReply, 'The call waits for a person. GET /v4/calls/{call_id} says what has become of it.'],
+  [AgentCall, 'The call and, once it was made, its response.'],
+  [PersonCall, 'The call as a person sees it.'],
+  [CallChallengeReply, 'What the device has to sign to approve or deny.'],
+  [DecideCallsReply, 'What became of each call.'],
+  [CallReceipt, 'Proof of the decision, verifiable without the service.'],
+  [Repeat, 'The approval, which does not repeat any more.'],
   [Connection, 'The connection, without its tokens.'],
   [StartConnectReply, 'The URL where the user gives consent in a browser.'],
   [StartDeviceFlowReply, 'The code to enter, and where to enter it.'],

@@ -21,8 +21,16 @@ export function sayMail(verb: string, mail: Mail): Said | undefined {
   return {
     sentence: `${verb} to ${first}${more}: ${mail.subject === '' ? 'no subject' : quoted(mail.subject)}`,
     details: mailDetails(mail),
-    repeats: scopeOf('the recipients', [...people].sort()),
+    repeats: scopeOfMail(people, mail),
   }
+}
+
+/** Answers go to the sender, or where the mail says: another one would lead them astray. */
+function scopeOfMail(people: readonly string[], { from, replyTo }: Mail): string | undefined {
+  const scopes = [scopeOf('the recipients', people.toSorted())]
+  if (from.length > 0) scopes.push(scopeOf('the sender', from.toSorted()))
+  if (replyTo.length > 0) scopes.push(scopeOf('answers to', replyTo.toSorted()))
+  return scopes.includes(undefined) ? undefined : scopes.join('; ')
 }
 
 export function mailDetails(mail: Mail): Detail[] {

@@ -27,6 +27,7 @@ test('on a full disk only writes that revoke access work', async (t) => {
   }
   assert.deepEqual(working.sort(), [
     'DELETE /v4/auth/sessions/{id}',
+    'DELETE /v4/calls/repeats/{id}',
     'DELETE /v4/connections/{id}',
     'DELETE /v4/devices/{id}',
     'POST /v4/access-requests/{id}/cancel',
@@ -38,6 +39,8 @@ test('on a full disk only writes that revoke access work', async (t) => {
     'POST /v4/auth/login/preview',
     'POST /v4/auth/logout',
     'POST /v4/auth/logout-all',
+    'POST /v4/calls/{id}/cancel',
+    'POST /v4/calls/{id}/deny',
     'POST /v4/devices/challenge',
     'POST /v4/grants/{id}/revoke',
     'POST /v4/muted-agents/{id}/block',
