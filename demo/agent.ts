@@ -3,7 +3,7 @@
  * with a prompt injection, and prints the results. A real agent would have a model in place of the script.
  */
 import { AccessDenied, createAgentClient, registerAgent, SallyportError } from '@sallyport/sdk'
-import type { AgentClient, ProxyReply } from '@sallyport/sdk'
+import type { AgentClient, ProxyReply, WaitingCall } from '@sallyport/sdk'
 import { mailPath } from './acorn/mail-api.ts'
 import { identityFile, keepIdentity, readIdentity } from './agent-identity.ts'
 import { isRunning, lastRun } from './folder.ts'
@@ -135,8 +135,17 @@ async function answerMail({ agent, run, grantId }: Work, letter: Head | undefine
   step('Replies', soft('POST /messages'))
   const url = `${run.acorn.origin}${mailPath}/messages`
   const body = { to: letter.from, subject: `Re: ${letter.subject}`, text: 'Thursday it is.' }
-  const reply = await attempt(agent.proxy({ grant_id: grantId, method: 'POST', url, body }))
+  const reason = `I reply to ${letter.from}.`
+  const call = { grant_id: grantId, method: 'POST', url, body, reason }
+  const reply = await attempt(agent.proxy(call, { onWaiting: showQuestion }))
   if (reply) detail(`It is in the mailbox: ${link(`${run.acorn.pages}/`)}`)
+}
+
+/** The person may have chosen to approve each change. */
+function showQuestion({ approvalUrl }: WaitingCall): void {
+  say()
+  framed([strong('This call changes something. Open this link and decide:'), link(approvalUrl)])
+  step('Waits', soft('until you decide; Ctrl-C to stop'))
 }
 
 /** An e-mail can trick a model into anything, but its access was limited before. */

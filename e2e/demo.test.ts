@@ -78,6 +78,14 @@ describe('a running demo', () => {
     await press(page, 'Approve')
     await sees(page, 'Access granted')
 
+    // The choice that is marked as recommended: reading runs, changes ask.
+    const [callUrl] = await agent.says(/http:\S+\/approve-call\/\S+/)
+    await page.goto(callUrl)
+    await page.getByText('I reply to').first().waitFor()
+    await assertAccessible(page)
+    await page.locator('button[aria-disabled=false]', { hasText: 'Approve' }).waitFor()
+    await press(page, 'Approve')
+
     assert.equal(await agent.ended(), 0)
     const told = agent.stdout()
     assert.match(told, /A loop within a loop/)
@@ -107,7 +115,10 @@ describe('a running demo', () => {
   test('a second run reuses the grant; once revoked, the agent asks again and accepts a denial', async (t) => {
     const user = await signedIn()
     const again = runAgent(t, demo.env)
+    const [, callId = ''] = await again.says(/\/approve-call\/(\w+)/)
+    await user('POST', `/v4/calls/${callId}/deny`, {})
     assert.equal(await again.ended(), 0, again.stderr())
+    assert.match(again.stdout(), /refused: call_denied/)
     assert.match(again.stdout(), /still valid/)
     const { grants } = await user('GET', '/v4/grants')
     await user('POST', `/v4/grants/${grants[0].grant_id}/revoke`, {})
