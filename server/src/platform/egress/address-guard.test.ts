@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { leadingTo, testEgress } from '../../../testkit/egress.ts'
+import { freePort } from '../../../testkit/ports.ts'
 import { startTlsUpstream } from '../../../testkit/tls-upstream.ts'
 import type { Egress } from './egress.ts'
 import type { Lookup } from './resolver.ts'
@@ -76,7 +77,7 @@ test('one private address among public ones refuses the whole name', async (t) =
 })
 
 test('DNS rebinding: the checked address is the one connected to, after a single lookup', async (t) => {
-  const judged = await startTlsUpstream(t, certificate, undefined, { address: '127.0.0.2' })
+  const judged = await startTlsUpstream(t, certificate, undefined, { address: '127.0.0.2', port: await freePort() })
   const target = await startTlsUpstream(t, certificate, undefined, { port: judged.port })
   const lookup = leadingTo(['127.0.0.2'], ['127.0.0.1'])
   const egress = egressFor(t, ['127.0.0.2/32'], lookup)
@@ -89,7 +90,7 @@ test('DNS rebinding between two connections: every lookup is checked', async (t)
   const closing: RequestListener = (_request, response) => {
     response.writeHead(200, { connection: 'close' }).end()
   }
-  const judged = await startTlsUpstream(t, certificate, closing, { address: '127.0.0.2' })
+  const judged = await startTlsUpstream(t, certificate, closing, { address: '127.0.0.2', port: await freePort() })
   const target = await startTlsUpstream(t, certificate, undefined, { port: judged.port })
   const egress = egressFor(t, ['127.0.0.2/32'], leadingTo(['127.0.0.2'], ['127.0.0.1']))
   const url = `https://api.example:${judged.port}/`
