@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox'
 import { errorCodes } from './errors.ts'
 import type { ErrorCode } from './errors.ts'
-import { signedMembers } from './devices.ts'
+import { signedMembers, SigningDevice } from './devices.ts'
 import { accessClasses } from './grant-terms.ts'
 import { Page, pagingMembers } from './lists.ts'
 import { AwsScope, ProxyReply } from './proxy.ts'
@@ -220,17 +220,7 @@ export const CallReceipt = Type.Object({
   challenge: Nullable(Type.Object({ challenge_id: RecordId('chl'), nonce: Type.String() })),
   description: Type.Union([CallDescription, Dictionary(Type.Unknown())]),
   repeat_for_seconds: Nullable(Type.Integer()),
-  device: Nullable(
-    Type.Object({
-      device_id: RecordId('dev'),
-      public_key_jwk: Type.Object({
-        kty: Type.Literal('EC'),
-        crv: Type.Literal('P-256'),
-        x: Type.String(),
-        y: Type.String(),
-      }),
-    }),
-  ),
+  device: Nullable(SigningDevice),
   decided_by: RecordId('usr'),
   decided_at: Timestamp,
 })

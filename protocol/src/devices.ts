@@ -68,6 +68,17 @@ export const signedMembers = {
   ),
 }
 
+/** In receipts: the device that signed, and its key. */
+export const SigningDevice = Type.Object({
+  device_id: RecordId('dev'),
+  public_key_jwk: Type.Object({
+    kty: Type.Literal('EC'),
+    crv: Type.Literal('P-256'),
+    x: Type.String(),
+    y: Type.String(),
+  }),
+})
+
 export const SignedBody = Type.Optional(Strict(signedMembers))
 export type SignedBody = Static<typeof SignedBody>
 

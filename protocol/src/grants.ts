@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { SigningDevice } from './devices.ts'
 import { exceptionActions, grantModes, maxAccesses, termNames } from './grant-terms.ts'
 import { Page, pagingMembers } from './lists.ts'
 import { Dictionary, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
@@ -106,17 +107,7 @@ export const Receipt = Type.Object({
       description: 'As the device sent it; the second half of the nonce is the SHA-256 of its RFC 8785 form',
     }),
   ),
-  device: Nullable(
-    Type.Object({
-      device_id: RecordId('dev'),
-      public_key_jwk: Type.Object({
-        kty: Type.Literal('EC'),
-        crv: Type.Literal('P-256'),
-        x: Type.String(),
-        y: Type.String(),
-      }),
-    }),
-  ),
+  device: Nullable(SigningDevice),
   approved_by: RecordId('usr'),
   approved_at: Timestamp,
   grant: Type.Object(
