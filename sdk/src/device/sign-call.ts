@@ -5,11 +5,11 @@
 import { callMessage } from '@sallyport/protocol/approval-message'
 import type { Verdict } from '@sallyport/protocol/approval-message'
 import { callDigest, holdsCall } from '@sallyport/protocol/call-digest'
-import { SallyportError } from '../errors.ts'
 import type { CallChallengeReply, PersonCall } from '../wire.ts'
 import { signText } from './keys.ts'
 import type { DeviceKeyPair } from './keys.ts'
 import type { Signed } from './sign-decision.ts'
+import { textOf, untrue } from './untrue.ts'
 
 /** What a decision on a call covers. */
 export type ShownCall = Pick<PersonCall, 'call_id' | 'description' | 'digest'>
@@ -33,16 +33,4 @@ export async function signCall(
   }
   const text = textOf(() => callMessage(challenge_id, nonce, call.call_id, verdict))
   return { challenge_id, signature: await signText(key, text), text }
-}
-
-function textOf(message: () => string): string {
-  try {
-    return message()
-  } catch {
-    throw untrue('The challenge is malformed.')
-  }
-}
-
-function untrue(message: string): SallyportError {
-  return new SallyportError('unexpected_answer', message)
 }

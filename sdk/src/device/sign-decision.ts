@@ -6,9 +6,9 @@ import { approvalMessage, deviceMessage } from '@sallyport/protocol/approval-mes
 import type { Verdict } from '@sallyport/protocol/approval-message'
 import { canonicalJson } from '@sallyport/protocol/canonical-json'
 import { fromBase64url } from '@sallyport/protocol/v1/base64url'
-import { SallyportError } from '../errors.ts'
 import { signText } from './keys.ts'
 import type { DeviceKeyPair } from './keys.ts'
+import { textOf, untrue } from './untrue.ts'
 
 /** Sent in the body together with a decision. */
 export interface Signature {
@@ -57,16 +57,4 @@ async function holds(nonce: string, decision: object | undefined): Promise<boole
   const text = new TextEncoder().encode(canonicalJson(decision))
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
   return bytes?.length === randomBytes + hash.length && hash.every((byte, at) => byte === bytes[randomBytes + at])
-}
-
-function textOf(message: () => string): string {
-  try {
-    return message()
-  } catch {
-    throw untrue('The challenge is malformed.')
-  }
-}
-
-function untrue(message: string): SallyportError {
-  return new SallyportError('unexpected_answer', message)
 }
