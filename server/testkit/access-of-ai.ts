@@ -14,7 +14,13 @@ export const forAi: Record<string, AccessRows> = {
     write: `
       POST https://api.anthropic.com/v1/messages {"model":"m","messages":[]}
       POST /v1/messages/batches {"requests":[]}`,
-    destructive: 'DELETE https://api.anthropic.com/v1/files/file_1',
+    destructive: `
+      DELETE https://api.anthropic.com/v1/files/file_1
+      POST /v1/agents/agent_1/archive
+      POST /v1/sessions/sesn_1/archive
+      POST /v1/memory_stores/memstore_1/archive
+      POST /v1/memory_stores/memstore_1/memory_versions/memver_1/redact
+      POST /v1/organizations/workspaces/wrkspc_1/archive`,
   },
   'brave-search': {
     read: 'GET https://api.search.brave.com/res/v1/web/search?q=a',
@@ -33,6 +39,8 @@ export const forAi: Record<string, AccessRows> = {
       POST /v2/document/1 {"document_key":"k"}`,
     write: `
       POST https://api.deepl.com/v2/translate {"text":["a"]}
+      POST /v2/document/1/result {"document_key":"k"}
+      GET /v2/document/1/result?document_key=k
       POST https://api-free.deepl.com/v2/document {}`,
     destructive: 'DELETE https://api.deepl.com/v3/glossaries/1',
   },
@@ -44,7 +52,9 @@ export const forAi: Record<string, AccessRows> = {
     write: `
       POST https://generativelanguage.googleapis.com/v1beta/models/gemini-pro:generateContent {"contents":[]}
       POST /v1beta/models/gemini-pro:batchEmbedContents {}`,
-    destructive: 'DELETE https://generativelanguage.googleapis.com/v1beta/files/1',
+    destructive: `
+      DELETE https://generativelanguage.googleapis.com/v1beta/files/1
+      POST /v1beta/corpora/c/documents/d/chunks:batchDelete {"requests":[]}`,
   },
   groq: aiApi('api.groq.com', '/openai/v1/models', '/openai/v1/chat/completions', '/openai/v1/files/1'),
   huggingface: {

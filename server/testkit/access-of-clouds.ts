@@ -66,6 +66,7 @@ export const forClouds: Record<string, AccessRows> = {
       POST /client/v4/accounts/a/d1/database/d/query {"sql":"DROP TABLE a"}
       POST /client/v4/graphql {"query":"mutation { a }"}
       PUT /client/v4/accounts/a/storage/kv/namespaces/n/bulk []
+      POST /client/v4/accounts/a/workers/observability/telemetry/query {"queryId":"q"}
       POST /client/v4/zones/z/purge_cache {"purge_everything":true}`,
     destructive: `
       DELETE https://api.cloudflare.com/client/v4/zones/z
@@ -86,7 +87,8 @@ export const forClouds: Record<string, AccessRows> = {
     write: `
       POST https://api.datadoghq.com/api/v1/monitor {"type":"metric alert"}
       POST /api/v2/series {"series":[]}
-      POST /api/v1/monitor/1/mute`,
+      POST /api/v1/monitor/1/mute
+      GET /api/v1/graph/snapshot?metric_query=a&start=1&end=2`,
     destructive: `
       DELETE https://api.datadoghq.com/api/v1/monitor/1
       POST /api/v1/slo/bulk_delete {"1":["7d"]}
@@ -101,7 +103,8 @@ export const forClouds: Record<string, AccessRows> = {
     destructive: `
       DELETE https://api.digitalocean.com/v2/droplets/1
       POST /v2/droplets/1/actions {"type":"rebuild","image":"ubuntu"}
-      POST /v2/droplets/1/destroy_with_associated_resources/retry`,
+      POST /v2/droplets/1/destroy_with_associated_resources/retry
+      POST /v2/registries/r/garbage-collection`,
   },
   'google-cloud': {
     read: `

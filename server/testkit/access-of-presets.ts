@@ -26,11 +26,14 @@ export const accessOfPresets: Record<string, AccessRows> = {
     read: 'GET https://discord.com/api/v10/channels/1/messages',
     write: `
       POST https://discord.com/api/v10/channels/1/messages {"content":"a"}
-      PUT /api/v10/channels/1/messages/2/reactions/x/@me`,
+      PUT /api/v10/channels/1/messages/2/reactions/x/@me
+      PUT /api/v10/guilds/1/bans/2 {}`,
     destructive: `
       DELETE https://discord.com/api/v10/channels/1/messages/2
       POST /api/v10/channels/1/messages/bulk-delete {"messages":["1"]}
-      POST /api/v10/guilds/1/prune {"days":7}`,
+      POST /api/v10/guilds/1/prune {"days":7}
+      PUT /api/v10/guilds/1/bans/2 {"delete_message_seconds":60}
+      POST /api/v10/guilds/1/bulk-ban {"user_ids":["2"],"delete_message_seconds":60}`,
   },
   dropbox: {
     read: `
@@ -46,12 +49,14 @@ export const accessOfPresets: Record<string, AccessRows> = {
       POST https://content.dropboxapi.com/2/files/upload a @content-type: application/octet-stream
       GET /2/files/upload?arg=x
       POST https://api.dropboxapi.com/2/files/move_v2 {"from_path":"/a","to_path":"/b"}
+      POST /2/files/copy_reference/get {"path":"/a"}
       POST /2/files/something_new {}
       GET /2/files/something_new`,
     destructive: `
       POST https://api.dropboxapi.com/2/files/delete_v2 {"path":"/a"}
       POST /2/files/delete_batch {"entries":[]}
       POST /2/files/permanently_delete {"path":"/a"}
+      POST /2/file_properties/templates/remove_for_user {"template_id":"ptid:1"}
       POST /2/team/members/remove {}`,
   },
   github: {

@@ -15,7 +15,9 @@ const jira = (base: string): AccessRows => ({
   destructive: `
     DELETE ${base}/rest/api/3/issue/A-1
     POST ${base}/rest/api/3/bulk/issues/delete {"selectedIssueIdsOrKeys":["A-1"]}
-    POST ${base}/rest/api/3/project/A/delete`,
+    POST ${base}/rest/api/3/project/A/delete
+    PUT ${base}/rest/api/3/version/1/mergeto/2
+    POST ${base}/rest/api/3/field/customfield_1/trash`,
 })
 
 export const forWork: Record<string, AccessRows> = {
@@ -26,8 +28,12 @@ export const forWork: Record<string, AccessRows> = {
     write: `
       POST https://api.airtable.com/v0/app1/Tasks {"records":[]}
       PATCH /v0/app1/Tasks {"records":[]}
+      GET /v0/bases/app1/webhooks/ach1/payloads
       POST https://content.airtable.com/v0/app1/rec1/fld1/uploadAttachment {}`,
-    destructive: 'DELETE https://api.airtable.com/v0/app1/Tasks?records[]=rec1',
+    destructive: `
+      DELETE https://api.airtable.com/v0/app1/Tasks?records[]=rec1
+      PUT /v0/app1/Tasks {"records":[]}
+      PUT /v0/app1/Tasks/rec1 {"fields":{}}`,
   },
   asana: {
     read: `
@@ -38,6 +44,8 @@ export const forWork: Record<string, AccessRows> = {
       POST /api/1.0/batch {"data":{"actions":[{"method":"get","relative_path":"/tasks/1"},{"method":"post","relative_path":"/tasks"}]}}`,
     destructive: `
       DELETE https://app.asana.com/api/1.0/tasks/1
+      POST /api/1.0/workspaces/1/removeUser {"data":{"user":"2"}}
+      POST /api/1.0/batch {"data":{"actions":[{"method":"post","relative_path":"/workspaces/1/removeUser"}]}}
       POST /api/1.0/batch {"data":{"actions":[{"method":"delete","relative_path":"/tasks/1"}]}}`,
   },
   atlassian: jira('https://api.atlassian.com/ex/jira/c1'),

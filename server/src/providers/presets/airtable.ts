@@ -29,6 +29,10 @@ export const airtable: Preset = {
   ],
   access: {
     reads: callsAt(host, 'POST /v0/*/*/listRecords'),
+    // It keeps the webhook from expiring.
+    writes: callsAt(host, '/v0/bases/*/webhooks/*/payloads'),
+    // Unlike PATCH, it clears all cells that the body doesn't name.
+    destructive: ['/v0/*/*', '/v0/*/*/*'].map((path) => ({ host, path, methods: ['PUT'], isExact: true })),
   },
   bodyChecks: [],
   docs: [

@@ -38,11 +38,24 @@ export const anthropic: Preset = {
   ],
   access: {
     reads: callsAt(host, 'POST /v1/messages/count_tokens'),
+    // What is archived can't be restored.
+    destructive: callsAt(
+      host,
+      `
+        POST /v1/agents/*/archive
+        POST /v1/sessions/*/archive
+        POST /v1/memory_stores/*/archive
+        POST /v1/memory_stores/*/memory_versions/*/redact
+        POST /v1/organizations/workspaces/*/archive`,
+    ),
   },
   bodyChecks: [],
   docs: [
     'https://platform.claude.com/docs/en/get-api-key',
     'https://docs.anthropic.com/ja/api/overview',
     'https://platform.claude.com/docs/en/api/messages',
+    'https://platform.claude.com/docs/en/api/resources/messages/methods/count_tokens',
+    'https://platform.claude.com/docs/managed-agents/session-operations',
+    'https://platform.claude.com/docs/en/api/python/beta/memory_stores/memory_versions',
   ],
 }

@@ -54,6 +54,8 @@ export const asana: Preset = {
   ],
   access: {
     batches: callsAt(host, 'POST /api/*/batch'),
+    // What only the user could see is lost.
+    destructive: callsAt(host, 'POST /api/*/workspaces/*/removeUser'),
   },
   bodyChecks: ['batch'],
   docs: [
@@ -63,5 +65,7 @@ export const asana: Preset = {
     'https://developers.asana.com/docs/openid-connect',
     'https://developers.asana.com/reference/createbatchrequest',
     'https://developers.asana.com/reference/createwebhook',
+    'https://developers.asana.com/reference/removeuserforworkspace',
+    'https://developers.asana.com/docs/inputoutput-options',
   ],
 }

@@ -83,7 +83,9 @@ export const atlassian: Preset = {
       `
         POST /ex/jira/*/rest/api/*/bulk/issues/delete
         POST /ex/jira/*/rest/api/*/project/*/delete
-        POST /ex/jira/*/rest/api/*/version/*/removeAndSwap`,
+        POST /ex/jira/*/rest/api/*/version/*/removeAndSwap
+        PUT /ex/jira/*/rest/api/*/version/*/mergeto
+        POST /ex/jira/*/rest/api/*/field/*/trash`,
     ),
   },
   bodyChecks: ['graphql'],
@@ -92,5 +94,7 @@ export const atlassian: Preset = {
     'https://developer.atlassian.com/cloud/confluence/oauth-2-3lo-apps/',
     'https://developer.atlassian.com/cloud/jira/platform/scopes-for-oauth-2-3LO-and-forge-apps/',
     'https://developer.atlassian.com/cloud/admin/user-management/rest/intro/',
+    'https://developer.atlassian.com/cloud/confluence/rest/v2/api-group-content/',
+    'https://developer.atlassian.com/cloud/acli/reference/commands/jira-field-delete',
   ],
 }

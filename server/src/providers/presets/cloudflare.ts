@@ -107,7 +107,6 @@ export const cloudflare: Preset = {
         POST /client/v4/accounts/*/storage/kv/namespaces/*/bulk/get
         POST /client/v4/accounts/*/vectorize/v2/indexes/*/query
         POST /client/v4/accounts/*/vectorize/v2/indexes/*/get_by_ids
-        POST /client/v4/accounts/*/workers/observability/telemetry/query
         POST /client/v4/accounts/*/workers/observability/telemetry/keys
         POST /client/v4/accounts/*/workers/observability/telemetry/values`,
     ),
@@ -132,5 +131,7 @@ export const cloudflare: Preset = {
     'https://developers.cloudflare.com/fundamentals/api/troubleshooting',
     'https://developers.cloudflare.com/api/',
     'https://developers.cloudflare.com/api/resources/kv/subresources/namespaces/methods/bulk_delete',
+    // Runs of telemetry/query are kept unless they are dry.
+    'https://developers.cloudflare.com/api/resources/workers/subresources/observability/subresources/telemetry',
   ],
 }

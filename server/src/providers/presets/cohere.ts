@@ -30,5 +30,9 @@ export const cohere: Preset = {
     ),
   },
   bodyChecks: [],
-  docs: ['https://docs.cohere.com/reference/about', 'https://docs.cohere.com/docs/connector-authentication'],
+  docs: [
+    'https://docs.cohere.com/reference/about',
+    'https://docs.cohere.com/docs/connector-authentication',
+    'https://docs.cohere.com/v2/reference/detokenize.md',
+  ],
 }

@@ -94,6 +94,8 @@ export const datadog: Preset = {
   ],
   access: {
     reads: sites.flatMap(([, , host]) => callsAt(host, searches)),
+    // It puts an image of the graph into cloud storage.
+    writes: atAllSites('/api/*/graph/snapshot'),
     destructive: sites.flatMap(([, , host]) => callsAt(host, deletions)),
   },
   bodyChecks: [],
@@ -102,5 +104,7 @@ export const datadog: Preset = {
     'https://docs.datadoghq.com/api/latest/authentication',
     'https://docs.datadoghq.com/api/latest/key-management/validate-api-and-application-keys/',
     'https://docs.datadoghq.com/api/latest/logs/',
+    'https://docs.datadoghq.com/api/latest/spans/?code-lang=go',
+    'https://docs.datadoghq.com/api/latest/snapshots',
   ],
 }

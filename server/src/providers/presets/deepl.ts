@@ -30,11 +30,15 @@ export const deepl: Preset = {
   credentialPaths: [{ host: pro, path: '/v2/admin/developer-keys' }],
   access: {
     reads: [pro, free].flatMap((host) => callsAt(host, 'POST /v2/document/*')),
+    // A translation is deleted once it has been downloaded.
+    writes: [pro, free].flatMap((host) => callsAt(host, '/v2/document/*/result')),
   },
   bodyChecks: [],
   docs: [
     'https://developers.deepl.com/docs/admin/managing-api-keys',
     'https://developers.deepl.com/docs/getting-started/auth',
     'https://developers.deepl.com/api-reference/admin-api',
+    'https://developers.deepl.com/api-reference/document',
+    'https://developers.deepl.com/api-reference/document/download-translated-document.md',
   ],
 }

@@ -53,7 +53,8 @@ export const digitalocean: Preset = {
         host,
         `
         POST /v2/droplets/*/destroy_with_associated_resources/retry
-        POST /v2/registry/*/garbage-collection`,
+        POST /v2/registry/*/garbage-collection
+        POST /v2/registries/*/garbage-collection`,
       ),
       // They replace the disk.
       ...['/v2/droplets/actions', '/v2/droplets/*/actions'].map((path) => ({
@@ -67,5 +68,8 @@ export const digitalocean: Preset = {
     'https://www.digitalocean.com/docs/apis-clis/api/create-personal-access-token/',
     'https://docs.digitalocean.com/reference/api/',
     'https://docs.digitalocean.com/reference/api/oauth-api',
+    'https://docs.digitalocean.com/reference/pydo/reference/droplet_actions/post/',
+    'https://docs.digitalocean.com/reference/pydo/reference/droplets/destroy_retry_with_associated_resources',
+    'https://docs.digitalocean.com/reference/dots/reference/container-registries/registries-run-garbagecollection/',
   ],
 }

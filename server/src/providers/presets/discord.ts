@@ -58,12 +58,26 @@ export const discord: Preset = {
     { host, path: '/api/**/users/@me/mfa' },
   ],
   access: {
-    destructive: callsAt(
-      host,
-      `
+    destructive: [
+      ...callsAt(
+        host,
+        `
         POST /api/**/messages/bulk-delete
         POST /api/**/guilds/*/prune`,
-    ),
+      ),
+      // A ban can delete the messages of whom it is for.
+      ...callsAt(
+        host,
+        `
+        PUT /api/**/guilds/*/bans
+        POST /api/**/guilds/*/bulk-ban`,
+      ).flatMap((call) =>
+        ['delete_message_seconds', 'delete_message_days'].map((name) => ({
+          ...call,
+          parameter: { in: 'body' as const, name },
+        })),
+      ),
+    ],
   },
   bodyChecks: [],
   docs: [

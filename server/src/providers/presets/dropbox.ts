@@ -9,7 +9,7 @@ const reads = [
   ...['list_folder', 'list_folder/continue', 'list_folder/get_latest_cursor', 'list_folder/longpoll', 'list_revisions']
     .concat(['get_metadata', 'get_file_lock_batch', 'get_preview', 'get_temporary_link', 'get_thumbnail'])
     .concat(['get_thumbnail_v2', 'get_thumbnail_batch', 'search_v2', 'search/continue_v2', 'download', 'download_zip'])
-    .concat(['export', 'tags/get', 'copy_reference/get', 'delete_batch/check', 'copy_batch/check_v2'])
+    .concat(['export', 'tags/get', 'delete_batch/check', 'copy_batch/check_v2'])
     .concat(['move_batch/check_v2', 'create_folder_batch/check', 'save_url/check_job_status'])
     .concat(['upload_session/finish_batch/check'])
     .map((path) => `files/${path}`),
@@ -29,7 +29,8 @@ const deletions = [
   ...['files/delete', 'files/delete_v2', 'files/delete_batch', 'files/permanently_delete', 'file_requests/delete'],
   ...['file_requests/delete_all_closed', 'paper/docs/permanently_delete', 'contacts/delete_manual_contacts'],
   ...['contacts/delete_manual_contacts_batch', 'team/groups/delete', 'team/members/remove'],
-  'team/team_folder/permanently_delete',
+  ...['team/team_folder/permanently_delete', 'file_properties/properties/remove'],
+  ...['file_properties/templates/remove_for_user', 'file_properties/templates/remove_for_team'],
 ]
 
 export const dropbox: Preset = {

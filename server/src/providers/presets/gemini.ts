@@ -30,14 +30,15 @@ export const gemini: Preset = {
       host,
       `
         POST /*/models/*:countTokens
-        POST /*/tunedModels/*:countTokens
         POST /*/corpora/*:query`,
     ),
+    destructive: callsAt(host, 'POST /*/corpora/*/documents/*/chunks:batchDelete'),
   },
   bodyChecks: [],
   docs: [
     'https://ai.google.dev/gemini-api/docs/api-key',
     'https://ai.google.dev/api',
     'https://ai.google.dev/gemini-api/docs/ephemeral-tokens',
+    'https://ai.google.dev/api/rest/v1beta/corpora.documents.chunks/batchDelete',
   ],
 }

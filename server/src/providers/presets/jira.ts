@@ -78,12 +78,16 @@ export const jira: Preset = {
       `
         POST /rest/api/*/bulk/issues/delete
         POST /rest/api/*/project/*/delete
-        POST /rest/api/*/version/*/removeAndSwap`,
+        POST /rest/api/*/version/*/removeAndSwap
+        PUT /rest/api/*/version/*/mergeto
+        POST /rest/api/*/field/*/trash`,
     ),
   },
   bodyChecks: [],
   docs: [
     'https://developer.atlassian.com/cloud/jira/platform/jira-rest-api-basic-authentication',
     'https://developer.atlassian.com/cloud/jira/software/basic-auth-for-rest-apis/',
+    'https://developer.atlassian.com/cloud/confluence/rest/v2/api-group-content/',
+    'https://developer.atlassian.com/cloud/acli/reference/commands/jira-field-delete',
   ],
 }
