@@ -78,7 +78,9 @@ export const forAi: Record<string, AccessRows> = {
     write: `
       POST https://api.openai.com/v1/responses {"input":"a"}
       POST /v1/chat/completions {"messages":[]}`,
-    destructive: 'DELETE https://api.openai.com/v1/files/f',
+    destructive: `
+      DELETE https://api.openai.com/v1/files/f
+      POST /v1/organization/projects/p/archive`,
   },
   openrouter: aiApi('openrouter.ai', '/api/v1/models', '/api/v1/chat/completions'),
   perplexity: {

@@ -190,7 +190,8 @@ export const forClouds: Record<string, AccessRows> = {
       POST /functions/v1/fn {}`,
     destructive: `
       DELETE https://ref.supabase.co/rest/v1/todos?id=eq.1
-      POST /storage/v1/bucket/b/empty`,
+      POST /storage/v1/bucket/b/empty
+      POST /storage/v1/vector/DeleteVectors {"keys":["a"]}`,
   },
   vercel: {
     read: 'GET https://api.vercel.com/v9/projects',
@@ -199,6 +200,7 @@ export const forClouds: Record<string, AccessRows> = {
       PATCH /v1/edge-config/e/items {"items":[{"operation":"upsert","key":"a"}]}`,
     destructive: `
       DELETE https://api.vercel.com/v9/projects/p
-      PATCH /v1/edge-config/e/items {"items":[{"operation":"delete","key":"a"}]}`,
+      PATCH /v1/edge-config/e/items {"items":[{"operation":"delete","key":"a"}]}
+      POST /v1/edge-cache/dangerously-delete-by-tags {"tags":["a"]}`,
   },
 }

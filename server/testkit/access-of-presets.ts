@@ -143,7 +143,9 @@ export const accessOfPresets: Record<string, AccessRows> = {
       POST /v1.0/me/messages/1/permanentDelete
       POST /v1.0/me/drive/items/1/microsoft.graph.permanentDelete
       POST /v1.0/me/drive/items/1/workbook/worksheets/a/range/delete {"shift":"Up"}
+      POST /v1.0/me/drive/items/1/workbook/worksheets/a/range(address='A1')/clear {"applyTo":"Contents"}
       POST /v1.0/deviceManagement/managedDevices/1/wipe
+      POST /v1.0/users/1/managedDevices/1/microsoft.graph.cleanWindowsDevice {"keepUserData":false}
       POST /v1.0/$batch {"requests":[{"id":"1","method":"DELETE","url":"/me/messages/1"}]}`,
   },
   'npm-registry': {
@@ -162,7 +164,9 @@ export const accessOfPresets: Record<string, AccessRows> = {
       PUT /bounces/1/activate`,
     destructive: `
       DELETE https://api.postmarkapp.com/templates/1
-      POST /message-streams/outbound/suppressions/delete {"Suppressions":[]}`,
+      POST /message-streams/outbound/suppressions/delete {"Suppressions":[]}
+      POST /message-streams/news/archive
+      POST /data-removals {"RequestedFor":"a@example.com"}`,
   },
   resend: {
     read: 'GET https://api.resend.com/emails/1',
@@ -175,8 +179,13 @@ export const accessOfPresets: Record<string, AccessRows> = {
     read: `
       GET https://api.sendgrid.com/v3/templates
       POST https://api.eu.sendgrid.com/v3/marketing/contacts/search {"query":"a"}`,
-    write: 'POST https://api.sendgrid.com/v3/mail/send {"personalizations":[]}',
-    destructive: 'DELETE https://api.sendgrid.com/v3/marketing/contacts?ids=1',
+    write: `
+      POST https://api.sendgrid.com/v3/mail/send {"personalizations":[]}
+      GET /api/mail.send.json?to=a%40example.com`,
+    destructive: `
+      DELETE https://api.sendgrid.com/v3/marketing/contacts?ids=1
+      GET /api/bounces.delete.json?email=a%40example.com
+      POST /api/newsletter/lists/delete.json list=a`,
   },
   shopify: {
     read: `
@@ -185,11 +194,14 @@ export const accessOfPresets: Record<string, AccessRows> = {
     write: `
       POST https://shop.myshopify.com/admin/api/2026-01/products.json {"product":{}}
       POST /admin/api/2026-01/graphql.json {"query":"mutation { productUpdate(input: {}) { product { id } } }"}
-      POST /admin/api/2026-01/orders/1/cancel.json`,
+      POST /admin/api/2026-01/orders/1/close.json`,
     destructive: `
       DELETE https://shop.myshopify.com/admin/api/2026-01/products/1.json
       POST /admin/api/2026-01/graphql.json {"query":"mutation { productDelete(input: {}) { deletedProductId } }"}
-      POST /admin/api/2026-01/graphql.json {"query":"mutation { customerRequestDataErasure(customerId: 1) { customerId } }"}`,
+      POST /admin/api/2026-01/graphql.json {"query":"mutation { customerRequestDataErasure(customerId: 1) { customerId } }"}
+      POST /admin/api/2026-01/graphql.json {"query":"mutation { orderCancel(orderId: 1) { job { id } } }"}
+      POST /admin/api/2026-01/orders/1/cancel.json
+      POST /admin/api/2026-01/gift_cards/1/disable.json`,
   },
   slack: {
     read: `
@@ -212,7 +224,8 @@ export const accessOfPresets: Record<string, AccessRows> = {
       POST /api/admin.conversations.bulkDelete {}
       POST /api/canvases.delete {"canvas_id":"F1"}
       POST /api/chat.deleteScheduledMessage {}
-      POST /api/admin.users.remove {}`,
+      POST /api/admin.users.remove {}
+      POST /api/bookmarks.remove {"channel_id":"C1","bookmark_id":"B1"}`,
   },
   spotify: {
     read: 'GET https://api.spotify.com/v1/me/playlists',
@@ -228,10 +241,14 @@ export const accessOfPresets: Record<string, AccessRows> = {
     write: `
       POST https://api.stripe.com/v1/refunds charge=ch_1
       POST /v1/customers email=a%40example.com
+      POST /v1/invoices/upcoming customer=cus_1
       POST https://files.stripe.com/v1/files a @content-type: multipart/form-data; boundary=b`,
     destructive: `
       DELETE https://api.stripe.com/v1/customers/cus_1
-      DELETE /v1/subscriptions/sub_1`,
+      DELETE /v1/subscriptions/sub_1
+      POST /v1/invoices/in_1/void
+      POST /v1/payment_methods/pm_1/detach
+      POST /v1/identity/verification_sessions/vs_1/redact`,
   },
   telegram: {
     read: `
@@ -249,7 +266,8 @@ export const accessOfPresets: Record<string, AccessRows> = {
     destructive: `
       POST https://api.telegram.org/{credential}/deleteMessage {"chat_id":1}
       GET /{credential}/deleteMessages?chat_id=1
-      GET /{credential}/test/deleteMessage`,
+      GET /{credential}/test/deleteMessage
+      POST /{credential}/banChatMember {"chat_id":1,"user_id":2}`,
   },
   twilio: {
     read: 'GET https://api.twilio.com/2010-04-01/Accounts/AC1/Messages.json',

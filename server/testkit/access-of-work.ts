@@ -116,7 +116,10 @@ export const forWork: Record<string, AccessRows> = {
       POST https://api.notion.com/v1/pages {"properties":{}}
       PATCH /v1/pages/1 {"in_trash":true}
       PATCH /v1/blocks/1/children {"children":[]}`,
-    destructive: 'DELETE https://api.notion.com/v1/blocks/1',
+    destructive: `
+      DELETE https://api.notion.com/v1/blocks/1
+      PATCH /v1/pages/1 {"erase_content":true}
+      PATCH /v1/pages/1/markdown {"type":"replace_content","replace_content":{"new_str":"a","allow_deleting_content":true}}`,
   },
   salesforce: {
     read: `
@@ -157,6 +160,7 @@ export const forWork: Record<string, AccessRows> = {
       DELETE https://acme.zendesk.com/api/v2/tickets/1.json
       DELETE /api/v2/tickets/destroy_many.json?ids=1
       PUT /api/v2/tickets/1/comments/2/redact.json {"text":"a"}
+      PUT /api/v2/comment_redactions/2.json {"ticket_id":1}
       POST /api/v2/custom_objects/cars/jobs {"job":{"action":"delete","items":["1"]}}`,
   },
 }

@@ -134,8 +134,10 @@ export const microsoft: Preset = {
         POST /**/*permanentDelete
         POST /**/delete
         POST /**/microsoft.graph.delete
-        POST /**/wipe
-        POST /**/retire`,
+        POST /**/*range*/clear
+        POST /**/*wipe
+        POST /**/*retire
+        POST /**/*cleanWindowsDevice`,
     ),
     batches: callsAt(host, 'POST /*/$batch'),
   },
@@ -151,5 +153,8 @@ export const microsoft: Preset = {
     'https://learn.microsoft.com/en-us/graph/api/user-update',
     'https://learn.microsoft.com/en-us/graph/api/group-update',
     'https://learn.microsoft.com/en-us/graph/api/mailfolder-post-messagerules',
+    'https://learn.microsoft.com/en-us/graph/api/intune-devices-manageddevice-cleanwindowsdevice',
+    'https://learn.microsoft.com/th-th/graph/api/range-clear?view=graph-rest-beta',
+    'https://learn.microsoft.com/graph/migrate-exchange-web-services-api-mapping',
   ],
 }

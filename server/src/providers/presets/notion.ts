@@ -56,6 +56,11 @@ export const notion: Preset = {
         POST /v1/data_sources/*/query
         POST /v1/blocks/meeting_notes/query`,
     ),
+    // They delete what is on a page.
+    destructive: ['erase_content', 'allow_deleting_content'].map((name) => ({
+      ...{ host, path: '/v1/pages', methods: ['PATCH'] },
+      parameter: { in: 'body' as const, name, values: ['true'] },
+    })),
   },
   bodyChecks: [],
   docs: [
@@ -65,5 +70,8 @@ export const notion: Preset = {
     'https://developers.notion.com/reference/refresh-a-token',
     'https://developers.notion.com/reference/get-self',
     'https://developers.notion.com/openapi-adminApi.json',
+    'https://developers.notion.com/reference/patch-page.md',
+    'https://developers.notion.com/reference/update-page-markdown.md',
+    'https://developers.notion.com/reference/query-meeting-notes',
   ],
 }

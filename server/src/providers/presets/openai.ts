@@ -42,11 +42,15 @@ export const openai: Preset = {
         POST /v1/vector_stores/*/search
         POST /v1/responses/input_tokens`,
     ),
+    // There is no call that undoes it.
+    destructive: callsAt(host, 'POST /v1/organization/projects/*/archive'),
   },
   bodyChecks: [],
   docs: [
     'https://developers.openai.com/api/docs/guides/admin-apis',
     'https://developers.openai.com/api/reference/administration/overview',
     'https://help.openai.com/en/articles/9132009-how-can-i-view-the-usage-of-my-api-organization',
+    'https://developers.openai.com/api/docs/guides/token-counting',
+    'https://developers.openai.com/api/reference/resources/organization/subresources/projects/methods/archive',
   ],
 }

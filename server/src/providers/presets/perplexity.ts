@@ -27,5 +27,6 @@ export const perplexity: Preset = {
   docs: [
     'https://docs.perplexity.ai/guides/api-key-management',
     'https://docs.perplexity.ai/api-reference/generate-auth-token-post',
+    'https://raw.githubusercontent.com/perplexityai/perplexity-py/main/README.md',
   ],
 }

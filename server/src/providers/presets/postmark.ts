@@ -32,12 +32,22 @@ export const postmark: Preset = {
   ],
   access: {
     reads: callsAt(host, 'POST /templates/validate'),
-    destructive: callsAt(host, 'POST /message-streams/*/suppressions/delete'),
+    // An archived stream is purged later.
+    destructive: callsAt(
+      host,
+      `
+        POST /message-streams/*/suppressions/delete
+        POST /message-streams/*/archive
+        POST /data-removals`,
+    ),
   },
   bodyChecks: [],
   docs: [
     'https://postmarkapp.com/developer/api/overview',
     'https://postmarkapp.com/auth.md',
     'https://postmarkapp.com/developer/user-guide/managing-your-account/managing-servers',
+    'https://postmarkapp.com/developer/api/templates-api',
+    'https://postmarkapp.com/developer/api/data-removals-api',
+    'https://postmarkapp.com/support/article/1215-managing-message-streams-with-postmarks-api',
   ],
 }

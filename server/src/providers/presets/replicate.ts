@@ -21,5 +21,9 @@ export const replicate: Preset = {
     reads: callsAt(host, 'QUERY /v1/models'),
   },
   bodyChecks: [],
-  docs: ['https://replicate.com/docs/topics/security/api-tokens', 'https://replicate.com/docs/webhooks'],
+  docs: [
+    'https://replicate.com/docs/topics/security/api-tokens',
+    'https://replicate.com/docs/webhooks',
+    'https://replicate.com/docs/reference/http.md',
+  ],
 }

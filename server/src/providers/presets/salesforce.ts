@@ -138,5 +138,8 @@ export const salesforce: Preset = {
     'https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/resources_list.htm',
     'https://developer.salesforce.com/docs/atlas.en-us.object_reference.meta/object_reference/sforce_api_objects_oauthtoken.htm',
     'https://developer.salesforce.com/docs/atlas.en-us.uiapi.meta/uiapi/ui_api_resources_records_post.htm',
+    'https://developer.salesforce.com/docs/atlas.en-us.264.0.api_rest.meta/api_rest/resources_search_parameterized.htm',
+    'https://developer.salesforce.com/docs/atlas.en-us.264.0.api_analytics.meta/api_analytics/sforce_analytics_rest_api_resource_reference.htm',
+    'https://developer.salesforce.com/docs/atlas.en-us.264.0.api_analytics.meta/api_analytics/sforce_analytics_rest_api_report_query_example.htm',
   ],
 }

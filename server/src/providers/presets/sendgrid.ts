@@ -58,11 +58,18 @@ export const sendgrid: Preset = {
         POST /v3/asm/groups/*/suppressions/search`,
       ),
     ),
+    // Version 2 takes GET and POST for everything.
+    writes: atBoth('/api', ['GET', 'HEAD', 'OPTIONS']),
+    destructive: atBoth('/api/**/*delete*'),
   },
   bodyChecks: [],
   docs: [
     'https://www.twilio.com/docs/sendgrid/api-reference/how-to-use-the-sendgrid-v3-api/authentication',
     'https://www.twilio.com/docs/sendgrid/api-reference/api-key-permissions/retrieve-a-list-of-scopes-for-which-this-user-has-access',
     'https://www.twilio.com/docs/sendgrid/api-reference/api-keys/retrieve-an-existing-api-key',
+    'https://twilio.com/docs/sendgrid/api-reference/contacts/search-contacts',
+    'https://twilio.com/docs/sendgrid/api-reference/contacts/get-batched-contacts-by-ids',
+    'https://twilio.com/docs/sendgrid/api-reference/suppressions-suppressions/search-for-suppressions-within-a-group',
+    'https://sendgrid.com/docs/API_Reference/Web_API/',
   ],
 }

@@ -65,7 +65,14 @@ export const shopify: Preset = {
   credentialFields,
   access: {
     reads: callsAt(host, 'POST /admin/api/*/orders/*/refunds/calculate.json'),
-    operations: { destructive: ['*DataErasure'] },
+    // What is cancelled or disabled stays so.
+    destructive: callsAt(
+      host,
+      `
+        POST /admin/**/orders/*/cancel
+        POST /admin/**/gift_cards/*/disable`,
+    ),
+    operations: { destructive: ['*DataErasure', 'orderCancel', 'giftCardDeactivate', 'giftCardDisable'] },
   },
   bodyChecks: ['graphql'],
   docs: [
@@ -73,5 +80,9 @@ export const shopify: Preset = {
     'https://shopify.dev/docs/apps/build/authentication-authorization/legacy/admin-custom-apps',
     'https://shopify.dev/docs/api/admin-rest/latest/resources/shop',
     'https://shopify.dev/docs/api/admin-graphql/latest',
+    'https://shopify.dev/api/admin-rest/2025-01/resources/refund',
+    'https://shopify.dev/docs/api/admin-rest/2027-01/resources/gift-card',
+    'https://shopify.dev/docs/api/admin-graphql/latest/payloads/giftcarddeactivatepayload.md',
+    'https://shopify.dev/docs/api/admin-graphql/2024-10/objects/ordercancelusererror',
   ],
 }

@@ -114,6 +114,7 @@ export const slack: Preset = {
       { host, path: '/api/*delete*' },
       { host, path: '/api/admin.*.remove*' },
       { host, path: '/api/files.remote.remove' },
+      { host, path: '/api/bookmarks.remove' },
     ],
   },
   bodyChecks: [],
@@ -125,5 +126,7 @@ export const slack: Preset = {
     'https://docs.slack.dev/reference/methods/oauth.v2.access',
     'https://docs.slack.dev/reference/methods/auth.test',
     'https://docs.slack.dev/reference/methods',
+    'https://docs.slack.dev/reference/methods/agents.conversations.getCanvas',
+    'https://docs.slack.dev/reference/methods/bookmarks.remove',
   ],
 }

@@ -40,18 +40,26 @@ export const stripe: Preset = {
     { host, path: '/v1/issuing/cards' },
   ],
   access: {
-    reads: callsAt(
+    reads: callsAt(host, 'POST /v1/invoices/create_preview'),
+    destructive: callsAt(
       host,
       `
-        POST /v1/invoices/create_preview
-        POST /v1/invoices/upcoming`,
+        POST /v1/invoices/*/void
+        POST /v1/payment_methods/*/detach
+        POST /v1/**/redact
+        POST /v1/privacy/redaction_jobs`,
     ),
-    destructive: callsAt(host, 'POST /v1/privacy/redaction_jobs'),
   },
   bodyChecks: [],
   docs: [
     'https://docs.stripe.com/keys/restricted-api-keys',
     'https://docs.stripe.com/api/authentication',
     'https://docs.stripe.com/stripe-cli/keys',
+    'https://docs.stripe.com/changelog/basil/2025-03-31/invoice-preview-api-deprecations.md',
+    'https://docs.stripe.com/api/invoices/create_preview?api-version=2025-08-27.basil',
+    'https://docs.stripe.com/api/invoices/void',
+    'https://docs.stripe.com/api/payment_methods/detach.md',
+    'https://docs.stripe.com/privacy/redaction',
+    'https://docs.stripe.com/privacy/redaction-integration',
   ],
 }

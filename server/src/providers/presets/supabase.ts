@@ -52,12 +52,19 @@ export const supabase: Preset = {
     ),
     // A function does what its code says.
     writes: callsAt(host, 'GET,HEAD,OPTIONS /functions'),
-    destructive: callsAt(host, 'POST /storage/v1/bucket/*/empty'),
+    destructive: callsAt(
+      host,
+      `
+        POST /storage/v1/bucket/*/empty
+        POST /storage/v1/vector/Delete*`,
+    ),
   },
   bodyChecks: [],
   docs: [
     'https://supabase.com/docs/guides/getting-started/api-keys',
     'https://supabase.com/docs/reference/self-hosting-auth/introduction',
     'https://supabase.com/docs/guides/storage/serving/downloads',
+    'https://supabase.com/docs/reference/storage/usage',
+    'https://app.unpkg.com/@supabase/storage-js@2.90.1/files/src/lib/vectors/StorageVectorsClient.ts',
   ],
 }

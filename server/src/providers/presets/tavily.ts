@@ -29,5 +29,6 @@ export const tavily: Preset = {
   docs: [
     'https://docs.tavily.com/documentation/api-reference/endpoint/usage.md',
     'https://docs.tavily.com/documentation/enterprise/key-info.md',
+    'https://docs.tavily.com/api-reference/introduction',
   ],
 }

@@ -44,7 +44,14 @@ export const telegram: Preset = {
         parameter: { in: where, name },
       })),
     ),
-    destructive: callsAt(host, '/**/delete*'),
+    // Banning deletes all messages of the user.
+    destructive: callsAt(
+      host,
+      `
+        /**/delete*
+        /**/banChatMember
+        /**/kickChatMember`,
+    ),
   },
   bodyChecks: [],
   docs: ['https://core.telegram.org/bots/features', 'https://core.telegram.org/bots/api'],

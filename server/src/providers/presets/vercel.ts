@@ -1,4 +1,4 @@
-import { bearer, writes } from './preset.ts'
+import { bearer, callsAt, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.vercel.com'
@@ -62,10 +62,13 @@ export const vercel: Preset = {
     { host, path: '/*/vcr/repository/*/permissions', methods: writes },
   ],
   access: {
-    destructive: ['/*/edge-config/*/items', '/*/global-config/*/items'].map((path) => ({
-      ...{ host, path, methods: ['PATCH'] },
-      parameter: { in: 'body' as const, name: 'operation', values: ['delete'] },
-    })),
+    destructive: [
+      ...callsAt(host, 'POST /*/edge-cache/dangerously-delete-*'),
+      ...['/*/edge-config/*/items', '/*/global-config/*/items'].map((path) => ({
+        ...{ host, path, methods: ['PATCH'] },
+        parameter: { in: 'body' as const, name: 'operation', values: ['delete'] },
+      })),
+    ],
   },
   bodyChecks: [],
   docs: [
@@ -73,5 +76,6 @@ export const vercel: Preset = {
     'https://vercel.com/docs/rest-api/getting-started',
     'https://vercel.com/docs/rest-api/authentication',
     'https://vercel.com/docs/rest-api/edge-config/update-edge-config-items-in-batch',
+    'https://vercel.com/docs/rest-api/edge-cache/dangerously-delete-by-source-image',
   ],
 }

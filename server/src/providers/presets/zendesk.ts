@@ -59,6 +59,7 @@ export const zendesk: Preset = {
     ),
     destructive: [
       { host, path: '/api/v2/**/redact', methods: ['PUT'] },
+      { host, path: '/api/v2/*_redactions/*', methods: ['PUT'] },
       {
         ...{ host, path: '/api/v2/custom_objects/*/jobs', methods: ['POST'] },
         parameter: { in: 'body', name: 'action', values: ['delete', 'delete_by_external_id'] },
@@ -70,5 +71,6 @@ export const zendesk: Preset = {
     'https://support.zendesk.com/hc/en-us/articles/4408889192858-Generating-a-new-API-token-',
     'https://developer.zendesk.com/api-reference/ticketing/oauth/oauth_clients',
     'https://developer.zendesk.com/api-reference/integration-services/connections/oauth_clients',
+    'https://support.zendesk.com/hc/en-us/articles/4408835158682-Ticket-Comments-API-Announcing-new-Ticket-Redaction-endpoints',
   ],
 }
