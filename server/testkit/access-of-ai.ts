@@ -64,11 +64,13 @@ export const forAi: Record<string, AccessRows> = {
       POST /datasets/o/d.git/git-upload-pack 0032want @content-type: application/x-git-upload-pack-request`,
     write: `
       POST https://huggingface.co/api/models/o/m/commit/main {}
+      POST /api/models/o/paths-info/discussions {"title":"a"}
       POST /api/models/o/m/branch/git-upload-pack @content-type: application/x-git-upload-pack-request
       POST https://router.huggingface.co/v1/chat/completions {"messages":[]}`,
     destructive: `
       DELETE https://huggingface.co/api/repos/delete {"name":"m"}
-      POST /api/models/o/m/super-squash/main {}`,
+      POST /api/models/o/m/super-squash/main {}
+      POST /api/buckets/o/b/batch {"type":"deleteFile","path":"a"} @content-type: application/x-ndjson`,
   },
   mistral: aiApi('api.mistral.ai', '/v1/models', '/v1/chat/completions', '/v1/files/1'),
   openai: {

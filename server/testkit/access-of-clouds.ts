@@ -20,6 +20,7 @@ export const forClouds: Record<string, AccessRows> = {
       GET /?Version=2016-11-15
       POST / Action=StartInstances&Version=2016-11-15
       PUT /?Action=DescribeInstances
+      POST / Action=GetFlowLogsIntegrationTemplate&FlowLogId=f
       POST https://dynamodb.eu-west-1.amazonaws.com/ {"TableName":"t"} ${amz} @X-Amz-Target: DynamoDB_20120810.PutItem
       POST / {"Statement":"SELECT 1"} ${amz} @X-Amz-Target: DynamoDB_20120810.ExecuteStatement
       POST https://states.eu-west-1.amazonaws.com/ {"activityArn":"a"} ${amz} @X-Amz-Target: AWSStepFunctions.GetActivityTask
@@ -32,6 +33,7 @@ export const forClouds: Record<string, AccessRows> = {
       GET https://ec2.eu-west-1.amazonaws.com/?Action=TerminateInstances&Version=2016-11-15
       POST / Action=TerminateInstances&InstanceId.1=i-1
       POST / Action=DescribeInstances&Action=TerminateInstances
+      POST / Action=CancelSpotFleetRequests&TerminateInstances=true
       POST https://dynamodb.eu-west-1.amazonaws.com/ {"TableName":"t"} ${amz} @X-Amz-Target: DynamoDB_20120810.DeleteTable
       POST / {"RequestItems":{}} ${amz} @X-Amz-Target: DynamoDB_20120810.BatchWriteItem
       POST https://kms.eu-west-1.amazonaws.com/ {"KeyId":"k"} ${amz} @X-Amz-Target: TrentService.ScheduleKeyDeletion
@@ -127,7 +129,9 @@ export const forClouds: Record<string, AccessRows> = {
       DELETE https://bigquery.googleapis.com/bigquery/v2/projects/p/datasets/d
       POST https://firestore.googleapis.com/v1/projects/p/databases/d/documents:commit {"writes":[{"delete":"projects/p"}]}
       POST /v1/projects/p/databases/d:bulkDeleteDocuments {}
-      POST https://pubsub.googleapis.com/v1/projects/p/subscriptions/s:seek {"time":"2030-01-01T00:00:00Z"}`,
+      POST https://pubsub.googleapis.com/v1/projects/p/subscriptions/s:seek {"time":"2030-01-01T00:00:00Z"}
+      POST /v1/projects/p/subscriptions/s:detach
+      POST https://vision.googleapis.com/v1/projects/p/locations/l/products:purge {"force":true}`,
   },
   grafana: {
     read: `
@@ -139,7 +143,8 @@ export const forClouds: Record<string, AccessRows> = {
     destructive: `
       DELETE https://acme.grafana.net/api/dashboards/uid/a
       GET /api/snapshots-delete/k
-      POST /api/annotations/mass-delete {"dashboardUID":"a"}`,
+      POST /api/annotations/mass-delete {"dashboardUID":"a"}
+      POST /api/datasources/proxy/uid/l/loki/api/v1/delete?query=a`,
   },
   heroku: {
     read: 'GET https://api.heroku.com/apps/a',
@@ -155,7 +160,10 @@ export const forClouds: Record<string, AccessRows> = {
       POST /v1/servers/1/actions/reboot`,
     destructive: `
       DELETE https://api.hetzner.cloud/v1/servers/1
-      POST /v1/servers/1/actions/rebuild {"image":"debian-13"}`,
+      POST /v1/servers/1/actions/rebuild {"image":"debian-13"}
+      POST /v1/servers/1/actions/disable_backup
+      POST /v1/zones/1/actions/import_zonefile {"zonefile":"a"}
+      POST /v1/zones/1/rrsets/www/A/actions/set_records {"records":[]}`,
   },
   netlify: {
     read: 'GET https://api.netlify.com/api/v1/sites',

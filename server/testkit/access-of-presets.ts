@@ -79,7 +79,9 @@ export const accessOfPresets: Record<string, AccessRows> = {
       DELETE https://api.github.com/repos/o/r
       DELETE /repos/graphql/graphql
       DELETE /repos/o/r/git/refs/heads/main
-      POST /graphql {"query":"mutation { deleteRef(input: {}) { clientMutationId } }"}`,
+      POST /orgs/o/attestations/delete-request {"subject_digests":[]}
+      POST /graphql {"query":"mutation { deleteRef(input: {}) { clientMutationId } }"}
+      POST /graphql {"query":"mutation { updateRefs(input: {}) { clientMutationId } }"}`,
   },
   gitlab: {
     read: `
@@ -88,12 +90,15 @@ export const accessOfPresets: Record<string, AccessRows> = {
       POST /group/sub/project.git/git-upload-pack 0032want @content-type: application/x-git-upload-pack-request`,
     write: `
       POST https://gitlab.com/api/v4/projects/group%2Fproject/issues {"title":"a"}
+      GET /api/v4/projects/1/merge_requests/2/merge_ref
+      POST /api/v4/projects/1/ci/lint {"content":"include: https://example.com/$A"}
       POST /api/v4/projects/1/repository/commits {"actions":[]}
       POST /group/project.git/git-receive-pack 0094old @content-type: application/x-git-receive-pack-request
       POST /api/v4/projects/1/repository/files/git-upload-pack?branch=main&content=a @content-type: application/x-git-upload-pack-request`,
     destructive: `
       DELETE https://gitlab.com/api/v4/projects/1
-      POST /api/v4/projects/1/jobs/2/erase`,
+      POST /api/v4/projects/1/jobs/2/erase
+      POST /api/v4/projects/1/housekeeping task=prune`,
   },
   google: {
     read: `
@@ -117,7 +122,12 @@ export const accessOfPresets: Record<string, AccessRows> = {
       DELETE /drive/v3/files/trash
       POST /calendar/v3/calendars/primary/clear
       POST https://people.googleapis.com/v1/people:batchDeleteContacts {"resourceNames":[]}
-      POST https://sheets.googleapis.com/v4/spreadsheets/1:batchUpdate {"requests":[{"deleteSheet":{"sheetId":1}}]}`,
+      POST https://www.googleapis.com/youtube/v3/watermarks/unset?channelId=1
+      POST https://sheets.googleapis.com/v4/spreadsheets/1/values/A1:B2:clear
+      POST /v4/spreadsheets/1/values:batchClear {"ranges":["A1"]}
+      POST /v4/spreadsheets/1/values:batchClearByDataFilter {"dataFilters":[]}
+      POST /v4/spreadsheets/1:batchUpdate {"requests":[{"deleteSheet":{"sheetId":1}}]}
+      POST /v4/spreadsheets/1:batchUpdate {"requests":[{"deleteDimension":{"range":{}}}]}`,
   },
   mailgun: {
     read: `

@@ -71,11 +71,14 @@ export const forWork: Record<string, AccessRows> = {
     write: `
       POST https://api.hubapi.com/crm/v3/objects/contacts {"properties":{}}
       POST /crm/v3/objects/contacts/batch/update {"inputs":[]}
-      POST /cms/v3/source-code/draft/content/batch/read {}`,
+      POST /cms/v3/source-code/draft/content/batch/read {}
+      POST /cms/source-code/2026-03/draft/content/batch/read {}`,
     destructive: `
       DELETE https://api.hubapi.com/crm/v3/objects/contacts/1
       POST /crm/v3/objects/contacts/batch/archive {"inputs":[{"id":"1"}]}
       POST /crm/v4/associations/contacts/companies/batch/archive {"inputs":[]}
+      POST /crm/associations/2026-03/contacts/companies/batch/labels/archive {"inputs":[]}
+      POST /crm/objects/2026-03/contacts/merge {"primaryObjectId":"1","objectIdToMerge":"2"}
       POST /crm/v3/objects/contacts/gdpr-delete {"objectId":"1"}
       POST /crm/v3/objects/contacts/merge {"primaryObjectId":"1","objectIdToMerge":"2"}`,
   },
@@ -104,7 +107,8 @@ export const forWork: Record<string, AccessRows> = {
       POST /graphql {"query":"mutation { issueUnarchive(id: 1) { success } }"}`,
     destructive: `
       POST https://api.linear.app/graphql {"query":"mutation { issueDelete(id: 1) { success } }"}
-      POST /graphql {"query":"mutation { projectArchive(id: 1) { success } }"}`,
+      POST /graphql {"query":"mutation { projectArchive(id: 1) { success } }"}
+      POST /graphql {"query":"mutation { customerMerge(sourceCustomerId: 1, targetCustomerId: 2) { success } }"}`,
   },
   notion: {
     read: `

@@ -73,13 +73,13 @@ export const aws: Preset = {
         ...['describe*', 'get*', 'list*', 'batchget*', 'search*', 'lookup*', 'filter*', 'simulate*', 'estimate*'],
         ...['query', 'scan', 'transactgetitems', 'validatetemplate', 'testeventpattern'],
       ],
-      // Takes a task, which nobody else gets then.
-      writes: ['getactivitytask'],
+      // They take a task, which nobody else gets then, and store a template in S3.
+      writes: ['getactivitytask', 'getflowlogsintegrationtemplate'],
       destructive: [
         ...['delete*', 'batchdelete*', 'terminate*', 'purge*', 'remove*', 'destroy*', 'deregister*'],
-        ...['schedulekeydeletion', 'releaseaddress'],
-        // They can contain deletions.
-        ...['batchwriteitem', 'transactwriteitems'],
+        ...['schedulekeydeletion', 'releaseaddress', 'unsubscribe'],
+        // They can contain deletions, or terminate all machines of a fleet.
+        ...['batchwriteitem', 'transactwriteitems', 'cancelspotfleetrequests'],
       ],
     },
   },
@@ -95,5 +95,8 @@ export const aws: Preset = {
     'https://docs.aws.amazon.com/general/latest/gr/iam-service.html',
     'https://docs.aws.amazon.com/general/latest/gr/sts.html',
     'https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html',
+    'https://docs.aws.amazon.com/powershell/latest/reference/items/Get-EC2FlowLogsIntegrationTemplate.html',
+    'https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CancelSpotFleetRequests',
+    'https://docs.aws.amazon.com/cli/latest/reference/sns/unsubscribe.md',
   ],
 }

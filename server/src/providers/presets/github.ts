@@ -183,6 +183,9 @@ export const github: Preset = {
         POST /markdown/raw`,
       ),
     ],
+    destructive: callsAt('api.github.com', 'POST /**/attestations/delete-request'),
+    // Deletes the refs that it sets to zeros.
+    operations: { destructive: ['updateRefs'] },
   },
   pathElsewhere: '/api/v3',
   bodyChecks: ['method_override', 'graphql'],
@@ -195,5 +198,7 @@ export const github: Preset = {
     'https://docs.github.com/en/rest/users/users',
     'https://docs.github.com/en/rest/deploy-keys/deploy-keys',
     'https://docs.github.com/en/rest/repos/webhooks',
+    'https://docs.github.com/en/enterprise-cloud@latest/graphql/reference/git',
+    'https://docs.github.com/ko/rest/orgs/attestations',
   ],
 }

@@ -143,17 +143,21 @@ export const gitlab: Preset = {
         ...{ host: host, path: '/**/git-receive-pack', methods: ['POST'] },
         ...{ contentType: 'application/x-git-receive-pack-request', body: '0000' },
       },
-      ...callsAt(
-        host,
-        `
-        POST /api/*/markdown
-        POST /api/*/ci/lint
-        POST /api/*/projects/*/ci/lint`,
-      ),
+      // Not ci/lint: it requests the URLs that the configuration includes, with variables of the project in them.
+      ...callsAt(host, 'POST /api/*/markdown'),
     ],
-    // Of the API, where the last segment can be the name of a file or a branch.
-    writes: callsAt(host, 'POST /**/api/**/git-*-pack'),
-    destructive: callsAt(host, 'POST /api/*/projects/*/jobs/*/erase'),
+    writes: [
+      // Of the API, where the last segment can be the name of a file or a branch.
+      ...callsAt(host, 'POST /**/api/**/git-*-pack'),
+      // Merges into a ref of its own.
+      ...callsAt(host, 'GET,HEAD /api/*/projects/*/merge_requests/*/merge_ref'),
+    ],
+    destructive: callsAt(
+      host,
+      `
+        POST /api/*/projects/*/jobs/*/erase
+        POST /api/*/projects/*/housekeeping`,
+    ),
   },
   bodyChecks: ['method_override', 'graphql'],
   docs: [
@@ -164,5 +168,8 @@ export const gitlab: Preset = {
     'https://docs.gitlab.com/api/users',
     'https://docs.gitlab.com/api/personal_access_tokens',
     'https://docs.gitlab.com/api/project_access_tokens',
+    'https://docs.gitlab.com/17.9/api/lint',
+    'https://docs.gitlab.com/ee/api/merge_requests.html',
+    'https://gitlab.com/gitlab-org/gitlab/-/merge_requests/111870',
   ],
 }

@@ -87,12 +87,19 @@ export const googleCloud: Preset = {
     destructive: [
       { host: storage, path: '/', methods: ['POST'], parameter: { in: 'query', name: 'delete' } },
       ...callsAt('firestore.googleapis.com', 'POST /**/*:bulkDeleteDocuments'),
-      ...['commit', 'batchWrite'].map((verb) => ({
+      ...['commit', 'batchWrite', 'write'].map((verb) => ({
         ...{ host: 'firestore.googleapis.com', path: `/**/documents:${verb}`, methods: ['POST'] },
         parameter: { in: 'body' as const, name: 'delete' },
       })),
-      // Can drop all messages that wait.
-      { host: 'pubsub.googleapis.com', path: '/**/subscriptions/*:seek', methods: ['POST'] },
+      // They drop messages that wait.
+      ...callsAt(
+        'pubsub.googleapis.com',
+        `
+        POST /**/subscriptions/*:seek
+        POST /**/subscriptions/*:detach`,
+      ),
+      ...callsAt('bigquery.googleapis.com', 'POST /**/rowAccessPolicies:batchDelete'),
+      ...callsAt('vision.googleapis.com', 'POST /**/products:purge'),
     ],
     batches: callsAt('*.googleapis.com', 'POST /batch/**'),
   },
@@ -110,5 +117,8 @@ export const googleCloud: Preset = {
     'https://cloud.google.com/firestore/docs/reference/rest',
     'https://cloud.google.com/logging/docs/reference/v2/rest',
     'https://cloud.google.com/monitoring/api/ref_v3/rest',
+    'https://docs.cloud.google.com/bigquery/docs/reference/rest/v2/rowAccessPolicies/batchDelete',
+    'https://cloud.google.com/vision/docs/reference/rest/v1/projects.locations.products/purge',
+    'https://docs.cloud.google.com/pubsub/docs/reference/rest/v1/projects.subscriptions/detach.md.txt',
   ],
 }

@@ -101,12 +101,15 @@ export const google: Preset = {
         `
         POST /**/gmail/*/users/*/messages/batchDelete
         POST /calendar/*/calendars/*/clear
-        POST /v1/people:batchDeleteContacts`,
+        POST /v1/people:batchDeleteContacts
+        POST /v4/spreadsheets/*/values/*:clear
+        POST /v4/spreadsheets/*/values:batchClear*
+        POST /youtube/*/watermarks/unset`,
       ),
-      {
+      ...['deleteSheet', 'deleteDimension', 'deleteRange'].map((name) => ({
         ...{ host: '*.googleapis.com', path: '/v4/spreadsheets/*:batchUpdate', methods: ['POST'] },
-        parameter: { in: 'body', name: 'deleteSheet' },
-      },
+        parameter: { in: 'body' as const, name },
+      })),
     ],
     batches: callsAt('*.googleapis.com', 'POST /batch/**'),
   },
@@ -118,5 +121,7 @@ export const google: Preset = {
     'https://developers.google.com/identity/protocols/oauth2/service-account',
     'https://developers.google.com/workspace/gmail/api/guides/batch',
     'https://cloud.google.com/storage/docs/json_api/v1/projects/hmacKeys',
+    'https://developers.google.com/workspace/sheets/api/reference/rest/v4/spreadsheets.values/batchClear',
+    'https://developers.google.com/youtube/v3/docs/watermarks/unset',
   ],
 }

@@ -55,12 +55,16 @@ export const grafana: Preset = {
       host,
       `
         GET,HEAD /api/snapshots-delete
-        POST /api/annotations/mass-delete`,
+        POST /api/annotations/mass-delete
+        POST,PUT /**/loki/api/v1/delete
+        POST,PUT /**/api/v1/admin/tsdb/delete_series`,
     ),
   },
   bodyChecks: [],
   docs: [
     'https://grafana.com/docs/grafana-cloud/developer-resources/api-reference/http-api/authentication/',
     'https://grafana.com/docs/grafana/latest/http_api/auth/',
+    'https://grafana.com/docs/grafana-cloud/developer-resources/api-reference/http-api/api-legacy/snapshot.md',
+    'https://grafana.com/docs/grafana-cloud/monitor-infrastructure/logs/delete-log-lines/',
   ],
 }

@@ -29,6 +29,12 @@ export const hetzner: Preset = {
       host,
       `
         POST /v1/servers/*/actions/rebuild
+        POST /v1/servers/*/actions/disable_backup
+        POST /v1/load_balancers/*/actions/delete_service
+        POST /v1/networks/*/actions/delete_subnet
+        POST /v1/networks/*/actions/delete_route
+        POST /v1/zones/*/actions/import_zonefile
+        POST /v1/zones/*/rrsets/*/*/actions/set_records
         POST /v1/zones/*/rrsets/*/*/actions/remove_records`,
     ),
   },

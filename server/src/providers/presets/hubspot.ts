@@ -58,15 +58,17 @@ export const hubspot: Preset = {
         POST /crm/*/associations/*/*/batch/read
         POST /cms/**/batch/read`,
     ),
-    // Its paths end with those of files.
-    writes: callsAt(host, 'POST /cms/*/source-code'),
+    // Its paths end with those of files. The version is before or after the name.
+    writes: callsAt(host, 'POST /cms/**/source-code'),
     destructive: callsAt(
       host,
       `
         POST /**/batch/archive
+        POST /**/batch/labels/archive
         POST /**/batch/purge
         POST /**/gdpr-delete
-        POST /crm/*/objects/*/merge`,
+        POST /crm/**/merge
+        POST /contacts/*/contact/merge-vids`,
     ),
   },
   bodyChecks: ['graphql'],
@@ -78,5 +80,8 @@ export const hubspot: Preset = {
     'https://developers.hubspot.com/docs/api-reference/latest/account/account-information/guide',
     'https://developers.hubspot.com/changelog/additional-details-returned-when-generating-oauth-access-tokens',
     'https://developers.hubspot.com/docs/api-reference/marketing-transactional-emails-v3/guide',
+    'https://developers.hubspot.com/docs/api-reference/latest/crm/associations/associate-records/batch/delete-association-labels',
+    'https://developers.hubspot.com/docs/api-reference/cms-source-code-v3/guide',
+    'https://developers.hubspot.com/docs/api-reference/legacy/crm/objects/contacts/v1/post-contacts-v1-contact-merge-vidscontact-id',
   ],
 }

@@ -45,12 +45,8 @@ export const huggingface: Preset = {
         ...{ host: host, path: '/**/git-receive-pack', methods: ['POST'] },
         ...{ contentType: 'application/x-git-receive-pack-request', body: '0000' },
       },
-      ...callsAt(
-        host,
-        `
-        POST /api/*/*/paths-info/*
-        POST /api/*/*/*/paths-info/*`,
-      ),
+      // Not for names without an owner: `paths-info` could be the name of a repository.
+      ...callsAt(host, 'POST /api/*/*/*/paths-info/*'),
     ],
     // Of the API, where the last segment can be the name of a file or a branch.
     writes: callsAt(host, 'POST /**/api/**/git-*-pack'),
@@ -58,9 +54,15 @@ export const huggingface: Preset = {
       host,
       `
         POST /api/**/super-squash
-        POST /api/**/lfs-files/batch`,
+        POST /api/**/lfs-files/batch
+        POST /api/buckets/*/*/batch
+        POST /api/**/discussions/*/comment/*/hide`,
     ),
   },
   bodyChecks: [],
-  docs: ['https://huggingface.co/docs/hub/security-tokens', 'https://huggingface.co/docs/hub/oauth'],
+  docs: [
+    'https://huggingface.co/docs/hub/security-tokens',
+    'https://huggingface.co/docs/hub/oauth',
+    'https://huggingface.co/docs/huggingface_hub/guides/buckets',
+  ],
 }

@@ -56,5 +56,6 @@ export const intercom: Preset = {
   docs: [
     'https://developers.intercom.com/docs/build-an-integration/learn-more/authentication/',
     'https://developers.intercom.com/building-apps/docs/rest-apis',
+    'https://developers.intercom.com/docs/references/1.4/rest-api/users/delete-users',
   ],
 }

@@ -65,7 +65,7 @@ export const linear: Preset = {
   batchPaths: [{ host, path: '/graphql' }],
   credentialPaths: [{ host, path: '/oauth' }],
   credentialFields: [...credentialFields, ...integrations.map((name) => `integration${name}`)],
-  access: { operations: { destructive: ['*Archive'] } },
+  access: { operations: { destructive: ['*Archive', '*ArchiveAll', 'customerMerge'] } },
   bodyChecks: ['graphql'],
   docs: [
     'https://linear.app/developers/oauth-2-0-authentication',

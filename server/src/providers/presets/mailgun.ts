@@ -60,5 +60,8 @@ export const mailgun: Preset = {
     'https://documentation.mailgun.com/docs/mailgun/api-reference/authentication',
     'https://documentation.mailgun.com/docs/mailgun/api-reference',
     'https://www.mailgun.com/releases/update-to-the-mailgun-public-api-domain-including-ability-to-generate-an-api-key-programmatically/',
+    'https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/tags-new/post-v1-analytics-tags',
+    'https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/metrics.md',
+    'https://documentation.mailgun.com/docs/mailgun/api-reference/openapi-final/logs',
   ],
 }
