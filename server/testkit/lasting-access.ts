@@ -204,7 +204,9 @@ export const lastingAccess: Record<string, Table[]> = {
         POST /automation/v4/flows
         POST /automation/v4/actions/1
         POST /crm/v3/extensions/cards-dev/1
+        POST /crm/extensions/2026-03/cards-dev/1
         POST /crm/v3/exports/export/async
+        POST /crm/exports/2026-03/export/async
         GET /crm/v3/exports/export/async/tasks/1/status
         POST /email/public/v1/smtpapi/tokens
         POST /webhooks/v3/1/subscriptions`,

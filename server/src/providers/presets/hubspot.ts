@@ -39,8 +39,11 @@ export const hubspot: Preset = {
     { host, path: '/settings/**/users', methods: writes },
     // Workflows and custom actions can call a URL whenever something changes.
     { host, path: '/automation', methods: writes },
+    // The version is before the name, or since 2026 after it.
     { host, path: '/crm/*/extensions', methods: writes },
+    { host, path: '/crm/extensions', methods: writes },
     { host, path: '/crm/*/exports' },
+    { host, path: '/crm/exports' },
     { host, path: '/private-apps' },
     { host, path: '/webhooks' },
     { host, path: '/webhooks-journal' },
