@@ -82,8 +82,8 @@ describe('a running demo', () => {
     const [callUrl] = await agent.says(/http:\S+\/approve-call\/\S+/)
     await page.goto(callUrl)
     await page.getByText('I reply to').first().waitFor()
-    await assertAccessible(page)
     await page.locator('button[aria-disabled=false]', { hasText: 'Approve' }).waitFor()
+    await assertAccessible(page)
     await press(page, 'Approve')
 
     assert.equal(await agent.ended(), 0)
