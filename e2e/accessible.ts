@@ -15,6 +15,10 @@ export async function faultsOf(page: Page): Promise<string[]> {
   // Colours during a transition do not count.
   await page.emulateMedia({ reducedMotion: 'reduce' })
   await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
+  // One that had begun before goes on.
+  await page.evaluate(
+    'Promise.allSettled(document.getAnimations().filter((one) => one.effect?.getComputedTiming().endTime < 5000).map((one) => one.finished))',
+  )
   // Through the debugger, which the page's CSP does not affect.
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe)
   // Passed rules are not reported, as that takes longer than checking them.
