@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { bearer, writes } from './preset.ts'
+import { bearer, gitReads, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.bitbucket.org'
@@ -91,15 +91,7 @@ export const bitbucket: Preset = {
   ],
   access: {
     reads: [
-      {
-        ...{ host: 'bitbucket.org', path: '/*/*/git-upload-pack', methods: ['POST'] },
-        contentType: 'application/x-git-upload-pack-request',
-      },
-      // A push of nothing, with which git asks whether it may push.
-      {
-        ...{ host: 'bitbucket.org', path: '/*/*/git-receive-pack', methods: ['POST'] },
-        ...{ contentType: 'application/x-git-receive-pack-request', body: '0000' },
-      },
+      ...gitReads('bitbucket.org', '/*/*'),
       { host, path: '/2.0/repositories/*/*/commits', methods: ['POST'] },
       { host, path: '/2.0/repositories/*/*/commits/*', methods: ['POST'] },
     ],

@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { callsAt, writes } from './preset.ts'
+import { callsAt, gitReads, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 /** A repository can be addressed by name and by number. */
@@ -167,15 +167,7 @@ export const github: Preset = {
   ],
   access: {
     reads: [
-      {
-        ...{ host: 'github.com', path: '/*/*/git-upload-pack', methods: ['POST'] },
-        contentType: 'application/x-git-upload-pack-request',
-      },
-      // A push of nothing, with which git asks whether it may push.
-      {
-        ...{ host: 'github.com', path: '/*/*/git-receive-pack', methods: ['POST'] },
-        ...{ contentType: 'application/x-git-receive-pack-request', body: '0000' },
-      },
+      ...gitReads('github.com', '/*/*'),
       ...callsAt(
         'api.github.com',
         `

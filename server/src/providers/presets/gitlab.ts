@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { callsAt, writes } from './preset.ts'
+import { callsAt, gitReads, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'gitlab.com'
@@ -134,15 +134,7 @@ export const gitlab: Preset = {
   ],
   access: {
     reads: [
-      {
-        ...{ host: host, path: '/**/git-upload-pack', methods: ['POST'] },
-        contentType: 'application/x-git-upload-pack-request',
-      },
-      // A push of nothing, with which git asks whether it may push.
-      {
-        ...{ host: host, path: '/**/git-receive-pack', methods: ['POST'] },
-        ...{ contentType: 'application/x-git-receive-pack-request', body: '0000' },
-      },
+      ...gitReads(host, '/**'),
       // Not ci/lint: it requests the URLs that the configuration includes, with variables of the project in them.
       ...callsAt(host, 'POST /api/*/markdown'),
     ],

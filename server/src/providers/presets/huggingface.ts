@@ -1,4 +1,4 @@
-import { bearer, callsAt, writes } from './preset.ts'
+import { bearer, callsAt, gitReads, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'huggingface.co'
@@ -36,15 +36,7 @@ export const huggingface: Preset = {
   ],
   access: {
     reads: [
-      {
-        ...{ host: host, path: '/**/git-upload-pack', methods: ['POST'] },
-        contentType: 'application/x-git-upload-pack-request',
-      },
-      // A push of nothing, with which git asks whether it may push.
-      {
-        ...{ host: host, path: '/**/git-receive-pack', methods: ['POST'] },
-        ...{ contentType: 'application/x-git-receive-pack-request', body: '0000' },
-      },
+      ...gitReads(host, '/**'),
       // Not for names without an owner: `paths-info` could be the name of a repository.
       ...callsAt(host, 'POST /api/*/*/*/paths-info/*'),
     ],

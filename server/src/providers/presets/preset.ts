@@ -203,6 +203,22 @@ export function callsAt(host: string, text: string): { host: string; path: strin
   })
 }
 
+/** What git sends to fetch, and before a push: one of nothing, with which it asks whether it may push. */
+export function gitReads(host: string, repository: string) {
+  const methods = ['POST']
+  const type = (service: string) => `application/x-${service}-request`
+  return [
+    { host, path: `${repository}/git-upload-pack`, methods, contentType: type('git-upload-pack') },
+    {
+      host,
+      path: `${repository}/git-receive-pack`,
+      methods,
+      contentType: type('git-receive-pack'),
+      body: '0000' as const,
+    },
+  ]
+}
+
 /** For paths where only reading is allowed. */
 export const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
 
