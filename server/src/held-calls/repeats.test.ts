@@ -1,6 +1,7 @@
 /** An approval that covers further calls. GitHub's comments have a scope that summary/ gives. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Repeat } from '@sallyport/protocol/calls'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startHeldCalls } from '../../testkit/held-calls.ts'
 import type { HeldCallTest } from '../../testkit/held-calls.ts'
@@ -11,7 +12,7 @@ const unlimited = { SALLYPORT_PROXY_RATE_PER_AGENT: '0', SALLYPORT_PROXY_IN_FLIG
 const get = { method: 'GET', body: undefined }
 
 const repeatsOf = async ({ service, user }: HeldCallTest) =>
-  (await service.call('GET', '/v4/calls/repeats', { token: user.token })).body.repeats as any[]
+  (await service.call('GET', '/v4/calls/repeats', { token: user.token })).body.repeats as Repeat[]
 
 onBothDatabases('an approval that repeats', (engine) => {
   test('covers the same call 50 times, over all instances, and then it waits again', async (t) => {
