@@ -12,7 +12,7 @@ const unlimited = { SALLYPORT_PROXY_RATE_PER_AGENT: '0', SALLYPORT_PROXY_IN_FLIG
 const get = { method: 'GET', body: undefined }
 
 const repeatsOf = async ({ service, user }: HeldCallTest) =>
-  (await service.call('GET', '/v4/calls/repeats', { token: user.token })).body.repeats as Repeat[]
+  (await service.call('GET', '/v4/calls/repeats', { token: user.token })).body.repeats as [Repeat, ...Repeat[]]
 
 onBothDatabases('an approval that repeats', (engine) => {
   test('covers the same call 50 times, over all instances, and then it waits again', async (t) => {
@@ -55,7 +55,7 @@ onBothDatabases('an approval that repeats', (engine) => {
     service.clock.advance(900)
     assert.deepEqual(await repeatsOf(test), [])
     await approve()
-    const [{ repeat_id }] = (await repeatsOf(test)) as [{ repeat_id: string }]
+    const [{ repeat_id }] = await repeatsOf(test)
     const stranger = await service.logIn({ email: 'eve@example.com' })
     const path = `/v4/calls/repeats/${repeat_id}`
     assert.equal((await service.call('DELETE', path, { token: stranger.token })).status, 404)
