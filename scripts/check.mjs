@@ -3,13 +3,11 @@ import { spawn } from 'node:child_process'
 import { prepare, root, withPinnedNode } from './prepare.mjs'
 
 const node = prepare({ build: false })
-// Unchanged files are not parsed again.
-const formatCache = ['--cache', '--cache-strategy=content']
 // Lint and types take longest, so the others run beside them.
 const groups = [
-  [['Lint and types', '--max-old-space-size=4096', '--max-semi-space-size=64', 'scripts/lint-and-types.mjs']],
+  [['Lint and types', 'node_modules/oxlint/bin/oxlint']],
   [
-    ['Format', 'node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', ...formatCache, '.'],
+    ['Format', 'node_modules/oxfmt/bin/oxfmt', '--check'],
     ['Architecture', '--test', 'server/src/architecture.test.ts', 'server/src/docs-names.test.ts'],
   ],
 ]
