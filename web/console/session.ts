@@ -1,7 +1,7 @@
 /** The signed-in user, if any. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Query, QueryClient } from '@tanstack/react-query'
-import { useCallback } from 'react'
+import { useCallback, useEffect } from 'react'
 import type { User } from '@sallyport/sdk'
 import { isProblem } from '../ui/problem.ts'
 import { service } from './service.ts'
@@ -12,22 +12,24 @@ const endedKey = ['session-has-ended']
 /** Null if no one is signed in. Undefined while loading. */
 export function useMe() {
   const queries = useQueryClient()
-  return useQuery({
+  const me = useQuery({
     queryKey: key,
     queryFn: async (): Promise<User | null> => {
       const user = await whoIsSignedIn()
       const before = queries.getQueryData<User | null>(key)
       if (!before || before.user_id === user?.user_id) return user
-      if (user) {
-        void queries.resetQueries(ofOneUser)
-      } else {
-        queries.removeQueries(ofOneUser)
-        queries.setQueryData(endedKey, true)
-      }
+      if (user) void queries.resetQueries(ofOneUser)
+      else queries.setQueryData(endedKey, true)
       return user
     },
     refetchOnWindowFocus: 'always',
   })
+  // Not before the user's views are gone: one that is still shown would request its data again, without a session.
+  const isSignedOut = me.data === null
+  useEffect(() => {
+    if (isSignedOut) queries.removeQueries(notShownOfOneUser)
+  }, [isSignedOut, queries])
+  return me
 }
 
 async function whoIsSignedIn(): Promise<User | null> {
@@ -51,6 +53,7 @@ export function lookForSession(queries: QueryClient, problem: unknown): void {
 
 /** Cached data that belongs to one user. */
 const ofOneUser = { predicate: ({ queryKey }: Query) => queryKey[0] !== key[0] && queryKey[0] !== endedKey[0] }
+const notShownOfOneUser = { ...ofOneUser, type: 'inactive' as const }
 
 /** After signing in or out, clears all data of the previous user. */
 export function useForgetEverything() {
@@ -60,7 +63,7 @@ export function useForgetEverything() {
       await queries.cancelQueries()
       queries.setQueryData(endedKey, false)
       queries.setQueryData(key, user)
-      queries.removeQueries(ofOneUser)
+      queries.removeQueries(notShownOfOneUser)
     },
     [queries],
   )
