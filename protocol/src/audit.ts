@@ -11,6 +11,10 @@ export const auditEvents = [
   'agent.token_rotated',
   'agent.disabled',
   'user.disabled',
+  'agents.paused',
+  'agents.resumed',
+  'service.paused',
+  'service.resumed',
   'login_token.issued',
   'session.started',
   'session.revoked',
@@ -58,6 +62,8 @@ export const auditEvents = [
   'proxy.expired',
   'proxy.cancelled',
   'repeat.revoked',
+  'tool_key.created',
+  'tool_key.revoked',
   'v1.registered',
   'v1.refreshed',
   'v1.key_rotated',
@@ -74,6 +80,10 @@ export const followUps = ['proxy.hop', 'proxy.outcome'] as const satisfies Audit
 
 export const auditOutcomes = ['answered', 'failed', 'refused', 'unknown'] as const
 export type AuditOutcome = (typeof auditOutcomes)[number]
+
+/** Where a call came in: `POST /v4/proxy`, a base URL, or the gateway. */
+export const callDoors = ['proxy', 'base_url', 'gateway'] as const
+export type CallDoor = (typeof callDoors)[number]
 
 const Time = Type.String({ format: 'date-time', maxLength: 40 })
 const Id = Text({ minLength: 1, maxLength: 100 })
@@ -125,6 +135,12 @@ export const AuditRecord = Type.Object({
   grant_id: Nullable(Type.String()),
   connection_id: Nullable(Type.String()),
   provider: Nullable(Type.String({ description: "The provider's slug" })),
+  door: Nullable(
+    Type.Enum(callDoors, {
+      description:
+        'How a call came in: POST /v4/proxy, a base URL, or the gateway. null: it is not a call, or was refused before that was known',
+    }),
+  ),
   detail: Facts,
   outcome: Nullable(
     Type.Enum(auditOutcomes, {

@@ -92,6 +92,12 @@ export const errorKinds = {
   },
   grant_revoked: { status: 403, retryable: false, message: 'The grant was revoked. Request access again.' },
   grant_expired: { status: 403, retryable: false, message: 'The grant has expired. Request access again.' },
+  paused: {
+    status: 403,
+    retryable: false,
+    message:
+      'All agents are paused: calls are refused until the person who paused them, or the operator, resumes them.',
+  },
   grant_exhausted: { status: 403, retryable: false, message: 'The grant has no calls left. Request access again.' },
   host_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this host.' },
   method_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this method.' },
@@ -162,6 +168,12 @@ export const errorKinds = {
     retryable: false,
     message: 'This Idempotency-Key was used for another request. Choose a new key.',
   },
+  grant_ambiguous: {
+    status: 409,
+    retryable: false,
+    message:
+      'Several grants of this key cover the call. Name one where the credential would stand: sp_grant_ and the id of the grant.',
+  },
   outcome_unknown: {
     status: 409,
     retryable: false,
@@ -197,6 +209,11 @@ export const errorKinds = {
       'This body has to be inspected before it is sent, and is longer than 1 MiB. Send it in smaller parts. If it has no content-type, add the right one.',
   },
   unsupported_media_type: { status: 415, retryable: false, message: 'Send the body as application/json.' },
+  range_not_supported: {
+    status: 416,
+    retryable: false,
+    message: 'Parts of a response are not available from this provider. Request all of it, without a Range header.',
+  },
   wrong_host: { status: 421, retryable: false, message: 'The Host header does not match this service.' },
   rate_limited: { status: 429, retryable: true, message: 'Too many requests. Wait for the time in Retry-After.' },
   too_many_streams: {
@@ -206,6 +223,11 @@ export const errorKinds = {
   },
   headers_too_large: { status: 431, retryable: false, message: 'The request headers are larger than 16 KiB.' },
   internal: { status: 500, retryable: false, message: 'Internal error. Quote the request_id when you report it.' },
+  protocol_not_supported: {
+    status: 501,
+    retryable: false,
+    message: 'Calls with this protocol are not supported.',
+  },
   upstream_unreachable: { status: 502, retryable: true, message: 'The host could not be reached.' },
   upstream_tls_error: { status: 502, retryable: false, message: "The host's TLS certificate could not be verified." },
   upstream_body_too_large: {
@@ -224,6 +246,11 @@ export const errorKinds = {
     message: 'The provider is not responding as expected. Try again later.',
   },
   not_ready: { status: 503, retryable: true, message: 'The service cannot reach its database. Try again later.' },
+  approval_pending: {
+    status: 503,
+    retryable: true,
+    message: 'This call waits for a person to approve it. Repeat it unchanged after the time in Retry-After.',
+  },
   busy: { status: 503, retryable: true, message: 'The service is overloaded. Wait for the time in Retry-After.' },
   upstream_timeout: { status: 504, retryable: true, message: 'The host took too long to respond.' },
 } as const satisfies Record<string, ErrorKind>

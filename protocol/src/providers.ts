@@ -48,6 +48,10 @@ const publicView = {
   device_flow: Type.Boolean({ description: 'Whether the device flow (RFC 8628) is supported' }),
   auth_methods: Type.Array(AuthMethodForm, { description: 'How accounts can be connected' }),
   docs: Type.Array(Type.String(), { description: "Of a preset: the provider's own pages about credentials and APIs" }),
+  env: Type.Array(Type.String(), {
+    description: 'Of a preset: the environment variables that tools of the provider read a credential from',
+    examples: [['GH_TOKEN', 'GITHUB_TOKEN']],
+  }),
   verified: Type.Boolean({ description: 'false: an agent proposed it, and its URLs come from that agent' }),
   status: Type.Enum(providerStatuses),
 }
