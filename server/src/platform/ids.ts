@@ -18,6 +18,7 @@ export type IdPrefix =
   | 'dlv'
   | 'fmr'
   | 'grt'
+  | 'key'
   | 'lfl'
   | 'prv'
   | 'psh'

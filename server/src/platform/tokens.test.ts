@@ -6,7 +6,7 @@ import { Secret } from './secret.ts'
 import { hashToken, isSameHash, issuedTokenPattern, isWellFormedToken, mintToken } from './tokens.ts'
 import type { TokenKind } from './tokens.ts'
 
-const kinds: readonly TokenKind[] = ['admin', 'agent', 'login', 'sandbox', 'session']
+const kinds: readonly TokenKind[] = ['admin', 'agent', 'key', 'login', 'sandbox', 'session']
 const base62 = Array.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz')
 
 test('a token is its prefix, 43 random characters and a checksum of 6', () => {

@@ -6,7 +6,7 @@ import { Secret } from './secret.ts'
  * The tokens that the service issues. Secret scanners recognise them by prefix and checksum, and a mistyped one is
  * refused without a query. Only their SHA-256 is stored: 256 random bits need no slower hash.
  */
-export type TokenKind = 'admin' | 'agent' | 'connect' | 'device' | 'login' | 'prelogin' | 'sandbox' | 'session'
+export type TokenKind = 'admin' | 'agent' | 'connect' | 'device' | 'key' | 'login' | 'prelogin' | 'sandbox' | 'session'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const randomLength = 43
@@ -16,7 +16,8 @@ const checksumLength = 6
 export const issuedTokenPrefix = 'sp_'
 
 /** Finds issued tokens inside a longer text. */
-export const issuedTokenPattern = /sp_(?:admin|agent|connect|device|login|prelogin|sandbox|session)_[0-9A-Za-z]{20,}/g
+export const issuedTokenPattern =
+  /sp_(?:admin|agent|connect|device|key|login|prelogin|sandbox|session)_[0-9A-Za-z]{20,}/g
 
 export function mintToken(kind: TokenKind): Secret {
   const random = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), randomLength)
@@ -29,6 +30,10 @@ export function isWellFormedToken(kind: TokenKind, text: string): boolean {
   if (!text.startsWith(prefix) || text.length !== prefix.length + randomLength + checksumLength) return false
   const random = text.slice(prefix.length, -checksumLength)
   return text.endsWith(checksum(kind, random))
+}
+
+export function isWellFormedSecret(kind: TokenKind, secret: Secret): boolean {
+  return isWellFormedToken(kind, secret.reveal())
 }
 
 export function hashToken(token: Secret): Buffer {

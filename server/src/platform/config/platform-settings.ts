@@ -5,7 +5,7 @@ import { pushContradictions, pushSecretSettings, pushSettings } from '../push/pu
 import type { Secret } from '../secret.ts'
 import { parseMasterKeys } from '../vault/master-keys.ts'
 import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './settings.ts'
-import { integer, oneOf, optional, origins, setting, text } from './settings.ts'
+import { integer, oneOf, optional, origins, portOrOff, setting, text } from './settings.ts'
 import type { SecretSource, ValuesOf } from './settings.ts'
 
 export const platformSettings = {
@@ -15,6 +15,16 @@ export const platformSettings = {
     null,
     'The public URL of the service, used in links (default: from HOST and PORT)',
     optional(baseUrl),
+  ),
+  SALLYPORT_GATEWAY_PORT: setting(
+    null,
+    'The port of the gateway, which tools use as an https proxy, or off (default: 8788, if it is free)',
+    optional(portOrOff),
+  ),
+  SALLYPORT_GATEWAY_HOST: setting(
+    '127.0.0.1',
+    'The address that the gateway listens on; beyond loopback it serves TLS with the same certificate',
+    addressOrName,
   ),
   SALLYPORT_DATA_DIR: setting('./data', 'Directory of the database and the keys, mode 0700', (value) =>
     resolve(text(value)),
@@ -89,7 +99,7 @@ export const platformSettings = {
     integer(1, 3600),
   ),
   SALLYPORT_CONNECTION_IDLE_SECONDS: setting(
-    '360',
+    '660',
     'Idle timeout of a connection while a request is being processed',
     integer(1, 3600),
   ),
@@ -173,6 +183,17 @@ export function platformContradictions(config: Values): string[] {
   }
   if (config.metricsPort === config.port) {
     problems.push(`SALLYPORT_METRICS_PORT: got "${config.metricsPort}"; expected a different port than PORT.`)
+  }
+  if (config.gatewayPort !== undefined && [config.port, config.metricsPort].includes(config.gatewayPort as number)) {
+    problems.push(
+      `SALLYPORT_GATEWAY_PORT: got "${config.gatewayPort}"; expected a different port than PORT and SALLYPORT_METRICS_PORT.`,
+    )
+  }
+  if (config.gatewayPort !== 'off' && !isLoopback(config.gatewayHost) && !servesTls) {
+    problems.push(
+      `SALLYPORT_GATEWAY_HOST: got "${config.gatewayHost}"; expected a loopback address while SALLYPORT_TLS_CERT_FILE is not set, ` +
+        'because tools send their keys to it.',
+    )
   }
   if (config.metricsPort !== undefined && !isLoopback(config.host) && !config.metricsToken.isSet) {
     problems.push(

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { parseRange } from '../egress/address.ts'
+import { parseRange } from '@sallyport/protocol/public-address'
 import { parseAllowEntry } from '../egress/destinations.ts'
 import type { AllowEntry } from '../egress/destinations.ts'
 import { Secret } from '../secret.ts'
@@ -135,6 +135,13 @@ export function integer(minimum: number, maximum: number): (value: string) => nu
     if (!(number >= minimum && number <= maximum)) throw new TypeError(`a whole number from ${minimum} to ${maximum}`)
     return number
   }
+}
+
+export function portOrOff(value: string): number | 'off' {
+  if (value === 'off') return value
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : 0
+  if (port < 1 || port > 65_535) throw new TypeError('off, or a whole number from 1 to 65535')
+  return port
 }
 
 export function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {

@@ -1,5 +1,6 @@
 /** Reads a response: into one buffer, as most calls do, or as a stream. */
 import { Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import { exchange } from './exchange.ts'
 import type { Exchange, Head } from './exchange.ts'
 import { notDecodable } from './failures.ts'
@@ -16,6 +17,7 @@ const nothing = Buffer.alloc(0)
 const mostParts = 1024
 
 const longBytes = 65_536
+const shortBytes = 32_768
 
 function lengthOf({ headers }: Head): number {
   return Number(headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1])
@@ -61,8 +63,12 @@ export function collect(shared: SharedSockets, call: Exchange): Promise<WholeAns
 
 export interface StreamedAnswer extends Head {
   body: Readable
+  /** All of a short body that has arrived already. It can't be read from `body` any more. */
+  arrived?: () => Buffer | undefined
   /** Complete once the body was read to its end. */
   trailers: () => HeaderPairs
+  /** Of a handshake that the upstream has agreed to. Then there is no body. */
+  socket?: Duplex
 }
 
 /** With backpressure. If the reader stops, the call is aborted. */
@@ -70,6 +76,9 @@ export function stream(shared: SharedSockets, call: Exchange): Promise<StreamedA
   return new Promise((resolve, reject) => {
     let body: Readable | undefined
     let trailers: HeaderPairs = []
+    let isComplete = false
+    const arrived = () =>
+      isComplete && body && body.readableLength <= shortBytes ? ((body.read() as Buffer | null) ?? nothing) : undefined
     const fail = exchange(shared, call, {
       head: (head, flow) => {
         body = new Readable({
@@ -84,14 +93,18 @@ export function stream(shared: SharedSockets, call: Exchange): Promise<StreamedA
         })
         // The reader gets the error. Without a listener it would end the process if nothing reads.
         body.on('error', () => undefined)
-        resolve({ ...head, body, trailers: () => trailers })
+        resolve({ ...head, body, arrived, trailers: () => trailers })
       },
       chunk: (chunk, flow) => {
         if (body?.push(chunk) === false) flow.pause()
       },
       end: (given) => {
         trailers = given
+        isComplete = true
         body?.push(null)
+      },
+      upgraded: (head, socket) => {
+        resolve({ ...head, body: Readable.from([]), trailers: () => [], socket })
       },
       fail: (error) => {
         body?.destroy(error)

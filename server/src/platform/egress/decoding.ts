@@ -39,6 +39,18 @@ export async function decodeWhole(
   return decoded
 }
 
+/** Decodes at once. Undefined if the body is not small, or not when it is decoded. */
+export function decodeSmallWhole(body: Buffer, contentEncoding: string, host: string): Buffer | undefined {
+  let decoded = body
+  for (const decoder of decodersFor(contentEncoding, host)) {
+    if (decoded.length === 0) break
+    const next = decoded.length <= smallBytes ? decodeSmall(decoder, decoded, smallDecodedBytes, host) : undefined
+    if (!next) return undefined
+    decoded = next
+  }
+  return decoded
+}
+
 /** Undefined if the decoded body is not small. */
 function decodeSmall({ sync }: Decoder, body: Buffer, maxBytes: number, host: string): Buffer | undefined {
   try {

@@ -8,8 +8,8 @@
  */
 import { isIP, isIPv4 } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { contains, judgeAddress, parseAddress, parseRange } from './address.ts'
-import type { Range } from './address.ts'
+import { contains, judgeAddress, parseAddress, parseRange } from '@sallyport/protocol/public-address'
+import type { Range } from '@sallyport/protocol/public-address'
 import { invalidUrl, notAllowed } from './failures.ts'
 import type { Lookup } from './resolver.ts'
 

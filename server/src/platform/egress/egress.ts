@@ -26,6 +26,8 @@ export interface EgressRequest {
   suppliedBy: SuppliedBy
   limits?: Partial<EgressLimits>
   signal?: AbortSignal
+  /** It opens a WebSocket: for `request` alone. */
+  isHandshake?: boolean | undefined
   /** Sockets are shared only among requests with the same pool, origin and supplier. */
   pool?: string
 }
@@ -57,14 +59,25 @@ export function createEgress(needs: {
   const over =
     <T>(protocol: Protocol, read: (shared: SharedSockets, call: Exchange) => Promise<T>, maySendAgain = false) =>
     async (request: EgressRequest): Promise<T> => {
-      const { url, method, headers, body, bodyStream, suppliedBy, limits: given, signal, pool = '' } = request
+      const {
+        url,
+        method,
+        headers,
+        body,
+        bodyStream,
+        suppliedBy,
+        limits: given,
+        signal,
+        pool = '',
+        isHandshake,
+      } = request
       judgeUrl(url, suppliedBy)
-      // undici ends an aborted stream of HTTP/2 like a complete one.
-      const spoken = bodyStream ? 'http/1.1' : protocol
+      // undici ends an aborted stream of HTTP/2 like a complete one, and WebSockets begin with HTTP/1.1.
+      const spoken = bodyStream || isHandshake ? 'http/1.1' : protocol
       const shared = pools.enter({ origin: url.origin, suppliedBy, protocol: spoken, name: pool })
       const limits = { ...requestLimits, ...given }
       return read(shared, {
-        ...{ url, method, body, bodyStream, limits, signal, maySendAgain },
+        ...{ url, method, body, bodyStream, limits, signal, maySendAgain, isHandshake },
         headers: withUserAgent(headers, userAgent),
       })
     }

@@ -3,7 +3,7 @@
  * only if nothing of it was written to the first, and nothing was read of a streamed body.
  */
 import { STATUS_CODES } from 'node:http'
-import type { Readable } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import './cut-off-streams.ts'
 import { watchDeadline } from './deadlines.ts'
@@ -45,6 +45,8 @@ export interface Exchange {
   bodyStream?: BodyStream | undefined
   limits: EgressLimits
   signal?: AbortSignal | undefined
+  /** The upstream may take over the connection for WebSocket messages. */
+  isHandshake?: boolean | undefined
   /** Whether a request that the upstream reports as not processed (RFC 9113 §8.7) may be resent. Not if every try is recorded. */
   maySendAgain?: boolean
 }
@@ -64,6 +66,8 @@ export interface Receiver {
   chunk: (chunk: Buffer, flow: Flow) => void
   end: (trailers: HeaderPairs) => void
   fail: (error: Error) => void
+  /** Instead of `head` and all that follows: the upstream has switched to WebSocket. */
+  upgraded?: (head: Head, socket: Duplex) => void
 }
 
 /**
@@ -191,6 +195,19 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
       stageEndsAt = Infinity
       receiver.head({ status, statusText: STATUS_CODES[status] ?? '', headers }, flow)
     },
+    onRequestUpgrade(started, status, _headers, socket) {
+      // The library has removed its own.
+      socket.on('error', () => undefined)
+      const headers = pairsOf(started.rawHeaders)
+      if (isOver || !receiver.upgraded) socket.destroy()
+      else if (areTooMany(headers)) {
+        socket.destroy()
+        fail(tooLarge(host, 'headers'))
+      } else {
+        finish()
+        receiver.upgraded({ status, statusText: STATUS_CODES[status] ?? '', headers }, socket)
+      }
+    },
     onResponseData(_controller, chunk) {
       if (isOver) return
       bytes += chunk.length
@@ -232,14 +249,20 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
     method: call.method,
+    ...(call.isHandshake && { upgrade: 'websocket' }),
     headers: sendable(call.headers, bodyStream?.length),
     // An iterable is not read before there is a socket. undici's types omit it.
     body: bodyStream ? (sending(bodyStream) as unknown as Readable) : (call.body ?? null),
   }
   const dispatch = () => {
     if (isOver) return
+    const negotiated = shared.negotiated()
+    if (negotiated) {
+      void negotiated.then(dispatch)
+      return
+    }
     try {
-      shared.pool.dispatch(request, handler)
+      shared.dispatch(request, handler)
     } catch (error) {
       fail(failureOf(host, error))
     }

@@ -81,9 +81,9 @@ test('a pool takes little memory, as each account has one', (t) => {
   const pools = createPools({ destinations, lookup, ca: undefined, connectMs: 1000, bounds })
   t.after(() => pools.close())
   const origin = 'https://api.example'
-  const { pool } = pools.enter({ origin, suppliedBy: 'operator', protocol: 'either', name: 'alice' })
+  const shared = pools.enter({ origin, suppliedBy: 'operator', protocol: 'either', name: 'alice' })
   // undici's own queue has 2,048 places from the start: 16 KB.
-  assert.deepEqual(arraysLongerThan(100, pool), [])
+  assert.deepEqual(arraysLongerThan(100, shared), [])
   assert.ok(arraysLongerThan(100, new Pool(origin)).includes(2048), 'this test would not see it')
 })
 

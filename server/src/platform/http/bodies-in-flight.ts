@@ -9,7 +9,9 @@ import { addressBlock } from '../limits/client-address.ts'
 import type { PlatformConfig } from '../config/platform-settings.ts'
 import { ServiceError } from '../errors.ts'
 import { memoizeByText } from '../cache/memoize.ts'
+import { sendContinue } from './expect-continue.ts'
 import type { Http } from './http.ts'
+import { tunnelledOf } from './tunnelled.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -51,6 +53,7 @@ export function boundBodiesInFlight(http: Http, config: BodiesConfig): void {
       done()
       return
     }
+    sendContinue(request.raw)
     payload.on('data', (chunk: Buffer) => {
       if (hold.grow(chunk.length)) return
       hold.release()
@@ -65,6 +68,7 @@ export function boundBodiesInFlight(http: Http, config: BodiesConfig): void {
 }
 
 export function isStreamed({ headers, routeOptions: { config } }: FastifyRequest): boolean {
+  if (config.isForwarded) return true
   const [type = ''] = (headers['content-type'] ?? '').split(';', 1)
   return config.streamedType !== undefined && type.trim().toLowerCase() === config.streamedType
 }
@@ -76,8 +80,8 @@ function bodyShares(config: BodiesConfig): (request: FastifyRequest) => Share[] 
   const blockOf = memoizeByText((ip) => addressBlock(ip).narrow)
   const all = { key: 'all', maxBytes }
   const withoutCredential = { key: 'without credential', maxBytes: maxBytes * shareWithoutCredential }
-  return ({ callerKey, ip }) => {
-    const address = blockOf(ip)
+  return ({ callerKey, ip, raw }) => {
+    const address = blockOf(tunnelledOf(raw)?.address ?? ip)
     if (callerKey === undefined) {
       const own = { key: `without credential ${address}`, maxBytes: maxBytes * shareOfAddressWithoutCredential }
       return [all, withoutCredential, own]

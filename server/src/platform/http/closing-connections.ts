@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlatformConfig } from '../config/platform-settings.ts'
+import { isContinueHeld } from './expect-continue.ts'
 import type { Http } from './http.ts'
 
 const lingerMs = 2_000
@@ -27,6 +28,7 @@ export async function* answerThenDrain(
 }
 
 export function readRestOf(request: IncomingMessage): Promise<void> {
+  if (isContinueHeld(request)) return Promise.resolve()
   request.resume()
   return finished(request, { writable: false })
 }
@@ -88,9 +90,11 @@ export function closeConnectionsOnStop(http: Http): void {
     unused.add(socket)
     socket.on('close', () => unused.delete(socket))
   })
-  server.on('request', ({ socket }) => unused.delete(socket))
-  http.addHook('onSend', (_request, reply, _payload, done) => {
-    if (isStopping) reply.header('connection', 'close')
+  for (const event of ['request', 'upgrade']) server.on(event, ({ socket }: IncomingMessage) => unused.delete(socket))
+  http.addHook('onSend', (request, reply, _payload, done) => {
+    // HTTP/2 has no such header, and Node would warn of it.
+    if (request.raw.httpVersionMajor === 2) reply.removeHeader('connection')
+    else if (isStopping || isContinueHeld(request.raw)) reply.header('connection', 'close')
     done()
   })
   http.addHook('preClose', async () => {

@@ -7,6 +7,7 @@ import type { Http } from './http.ts'
 export function allowCorsOrigins(http: Http, origins: readonly string[]): void {
   if (origins.length === 0) return
   http.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.config.isForwarded) return
     reply.header('vary', 'Origin')
     const { origin } = request.headers
     if (origin === undefined || !origins.includes(origin)) return

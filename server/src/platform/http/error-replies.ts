@@ -10,9 +10,15 @@ import { Pointer } from 'typebox/value'
 import { Busy } from '../limits/semaphore.ts'
 import { isUnavailable } from '../database/failures.ts'
 import { ServiceError } from '../errors.ts'
+import { writeError } from './error-formats.ts'
+import type { ErrorFormat } from './error-formats.ts'
 import { answerThenClose, answerThenDrain, readRestOf } from './closing-connections.ts'
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How the route's errors are written. Default: as all errors of the service. */
+    errorFormat?: (request: FastifyRequest) => ErrorFormat
+  }
   interface FastifyRequest {
     /** The error that the call was answered with, for the log. */
     failure?: ServiceError
@@ -27,11 +33,19 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   const failure = toServiceError(error ?? new Error(`${String(error)} was thrown`))
   const { code, retryAfterSeconds } = failure
   request.failure = failure
-  reply.headers({ 'x-sallyport-error': '1', 'x-request-id': request.id })
-  if (code === 'unauthenticated') reply.header('www-authenticate', 'Bearer')
+  const { status } = errorKinds[code]
+  const { config } = request.routeOptions
+  reply.headers({ 'x-sallyport-error': config.isForwarded ? code : '1', 'x-request-id': request.id })
+  // git sends a password only if it is asked for one.
+  if (status === 401)
+    reply.header('www-authenticate', config.isForwarded ? 'Basic realm="Sallyport", Bearer' : 'Bearer')
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
-  reply.code(errorKinds[code].status).type('application/json; charset=utf-8')
-  const body = Buffer.from(JSON.stringify(errorBody(failure, request.id)))
+  const answer = errorBody(failure, request.id)
+  const { type, body: text } = config.errorFormat
+    ? writeError(config.errorFormat(request), answer.error)
+    : { type: 'application/json; charset=utf-8', body: JSON.stringify(answer) }
+  reply.code(status).type(type)
+  const body = Buffer.from(text)
   if (code !== 'body_too_large' && !request.isBodyCutShort) {
     void reply.send(body)
     return
@@ -83,7 +97,7 @@ export function replyToBrokenRequest(error: NodeJS.ErrnoException, socket: Duple
   answerThenClose(`${head.join('\r\n')}\r\n\r\n${body}`, socket)
 }
 
-function errorBody({ code, field, publicMessage, extra }: ServiceError, requestId: string) {
+export function errorBody({ code, field, publicMessage, extra }: ServiceError, requestId: string) {
   const { message, retryable } = errorKinds[code]
   return {
     error: {
@@ -108,7 +122,7 @@ const frameworkCodes: Record<string, ErrorCode> = {
   ENAMETOOLONG: 'not_found',
 }
 
-function toServiceError(error: unknown): ServiceError {
+export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   if (error instanceof Busy) return new ServiceError('busy', { cause: error, retryAfterSeconds: 2 })
   if (isUnavailable(error)) return new ServiceError('not_ready', { cause: error, retryAfterSeconds: 1 })

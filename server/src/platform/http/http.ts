@@ -9,6 +9,7 @@ import { newId } from '../ids.ts'
 import type { Log } from '../operations/log.ts'
 import { boundBodiesInFlight } from './bodies-in-flight.ts'
 import { allowCorsOrigins } from './cors.ts'
+import { forwardedPath, takeForwardedRequests } from './forwarded-requests.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
 import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
 import { readJsonBodies } from './json-bodies.ts'
@@ -18,6 +19,7 @@ import { logResponses } from './response-log.ts'
 import { setSecurityHeaders } from './security-headers.ts'
 import { serializerCompiler } from './serialization.ts'
 import { closeConnectionsOnStop } from './closing-connections.ts'
+import { tunnelledOf, tunnelledRoute } from './tunnelled.ts'
 import { validatorCompiler } from './validation.ts'
 
 export type Http = FastifyInstance<
@@ -49,7 +51,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     bodyLimit: config.bodyBytes,
     // Schemas limit path parameters; the router's own limit would bypass our hooks.
     routerOptions: { maxParamLength: maxHeaderBytes },
-    rewriteUrl: ({ url = '/' }) => (isDecodable(url) ? url : nowhere),
+    rewriteUrl: (request) => (tunnelledOf(request) ? tunnelledRoute : readableUrl(request)),
     // At a stop, idle connections are closed and calls in flight may finish.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
@@ -75,16 +77,18 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   allowCorsOrigins(http, config.corsOrigins)
   boundBodiesInFlight(http, config)
   readJsonBodies(http)
+  takeForwardedRequests(http)
   answerUnknownRoutes(http)
   setSecurityHeaders(http, config.baseUrl)
   return http
 }
 
-function isDecodable(url: string): boolean {
+function readableUrl({ url = '/' }: IncomingMessage): string {
   try {
     decodeURIComponent(url.split('?', 1)[0] ?? '')
-    return true
+    return url
   } catch {
-    return false
+    // It is not ours to read.
+    return url.startsWith(forwardedPath) ? url.replaceAll('%', '%25') : nowhere
   }
 }

@@ -15,7 +15,9 @@ import { ConfigError } from '../config/settings.ts'
 import { limitArrivalTime } from './arrival-time.ts'
 import { throttleAnonymousWrites } from './throttle-anonymous-writes.ts'
 import { closeIdleConnections } from './closing-connections.ts'
+import { holdContinue } from './expect-continue.ts'
 import { limitPipelining } from './pipelining.ts'
+import { isHandshake, routeHandshakes } from './upgrades.ts'
 
 export type ListenerTimeouts = Pick<
   PlatformConfig,
@@ -25,7 +27,7 @@ export type ListenerTimeouts = Pick<
   | 'unreadAnswerSeconds'
   | 'keepAliveSeconds'
 >
-type TlsFiles = Partial<Pick<PlatformConfig, 'tlsCertFile' | 'tlsKeyFile'>>
+export type TlsFiles = Partial<Pick<PlatformConfig, 'tlsCertFile' | 'tlsKeyFile'>>
 
 export const maxHeaderBytes = 16 * 1024
 
@@ -42,8 +44,18 @@ export function createHttpListener(
   listener: RequestListener,
   tls: TlsFiles = {},
 ): HttpServer {
+  return createBoundedListener(config, log, throttleAnonymousWrites(listener), { maxHeaderSize: maxHeaderBytes, tls })
+}
+
+/** With the limits of every server. */
+export function createBoundedListener(
+  config: ListenerTimeouts,
+  log: Log,
+  listener: RequestListener,
+  { maxHeaderSize, tls = {} }: { maxHeaderSize: number; tls?: TlsFiles },
+): HttpServer {
   const limits = {
-    maxHeaderSize: maxHeaderBytes,
+    maxHeaderSize,
     headersTimeout: config.headersTimeoutSeconds * 1000,
     // arrival-time.ts
     requestTimeout: 0,
@@ -51,16 +63,18 @@ export function createHttpListener(
     keepAliveTimeout: config.keepAliveSeconds * 1000,
     // request-checks.ts answers with our own error.
     requireHostHeader: false,
+    shouldUpgradeCallback: isHandshake,
   }
   const server = createBareServer(tls, limits)
-  const { listener: bounded, answerOn } = limitPipelining(throttleAnonymousWrites(listener))
+  const { listener: bounded, answerOn } = limitPipelining(listener)
   closeIdleConnections(server, config, answerOn)
+  routeHandshakes(server, bounded, answerOn)
   limitArrivalTime(server, config.requestTimeoutSeconds * 1000)
-  return (
+  return holdContinue(
     surviveErrors(server, log)
       .on('request', bounded)
       // Ignore unknown Expect headers; Node would answer 417 without a body.
-      .on('checkExpectation', bounded)
+      .on('checkExpectation', bounded),
   )
 }
 

@@ -7,6 +7,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.ts'
 import type { Http } from './http.ts'
+import { tunnelledOf } from './tunnelled.ts'
 
 /** Host has a rule of its own. Cookie headers are joined, and a cookie that occurs twice is ignored. */
 const atMostOnce = [
@@ -32,7 +33,8 @@ export function checkRequests(http: Http, baseUrl: URL): void {
       reply.header('connection', 'close')
       throw new ServiceError('invalid_http', { field: 'Transfer-Encoding', message: fault })
     }
-    if (!anyHost.has(routeOptions.url ?? '')) {
+    // The gateway has compared the Host of a tunnelled request with the tunnel's.
+    if (!anyHost.has(routeOptions.url ?? '') && !tunnelledOf(raw)) {
       // RFC 9112 §3.2
       if (hosts.length !== 1) throw new ServiceError('invalid_http', { message: 'Send exactly one Host header.' })
       const inTarget = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(raw.url ?? '')?.[1]

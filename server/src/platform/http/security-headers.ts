@@ -1,6 +1,13 @@
 import type { FastifyReply } from 'fastify'
 import type { Http } from './http.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Instead of that of our pages. */
+    contentSecurityPolicy?: string
+  }
+}
+
 /** Pages may load only the service's own files: no inline scripts or styles, no other hosts, no frames. */
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -33,8 +40,9 @@ const overHttps = { 'strict-transport-security': 'max-age=31536000; includeSubDo
 
 export function setSecurityHeaders(http: Http, baseUrl: URL): void {
   const headers = { ...onEveryAnswer, ...(baseUrl.protocol === 'https:' && overHttps) }
-  http.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(headers)
+  http.addHook('onRequest', ({ routeOptions }, reply, done) => {
+    const { contentSecurityPolicy: own } = routeOptions.config
+    reply.headers(own === undefined ? headers : { ...headers, 'content-security-policy': own })
     done()
   })
 }

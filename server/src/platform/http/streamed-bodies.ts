@@ -4,8 +4,10 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
 import type { BodyStream } from '../egress/exchange.ts'
 import { ServiceError } from '../errors.ts'
+import { isContinueHeld, sendContinue } from './expect-continue.ts'
 import { letBodyTakeLonger } from './arrival-time.ts'
 import { isStreamed, noRoom } from './bodies-in-flight.ts'
 import { jsonParser } from './json-bodies.ts'
@@ -41,24 +43,47 @@ export function readStreamedBodies(http: Http, mediaType: string, idleMs: number
       done(new ServiceError('unsupported_media_type'))
       return
     }
-    request.isBodyCutShort = true
-    payload.once('end', () => (request.isBodyCutShort = false))
-    endWithConnection(request.raw)
-    const next = reader(payload, idleMs)
-    request.readRest = async () => {
-      while (await next());
-    }
-    const hold = request.heldBody
-    const mayTakeLonger = () => {
-      letBodyTakeLonger(request.raw)
-    }
-    readLine(next, hold).then(({ line, rest }) => {
-      const announced = request.headers['content-length']
-      const length = announced === undefined ? undefined : Number(announced) - line.length - 1
-      request.streamedBody = createStreamedBody({ next, rest, length, idleMs, hold, mayTakeLonger })
+    const next = readInPieces(request, payload, idleMs)
+    readLine(next, request.heldBody).then(({ line, rest }) => {
+      const announced = announcedLength(request)
+      const length = announced === undefined ? undefined : announced - line.length - 1
+      request.streamedBody = createStreamedBody(request, { next, rest, length, idleMs })
       parse(request, line, done)
     }, done)
   })
+}
+
+/** All of a forwarded request's body. Undefined if it has none. */
+export function forwardedBody(request: FastifyRequest, idleMs: number): StreamedBody | undefined {
+  const length = announcedLength(request)
+  const isChunked = request.headers['transfer-encoding'] !== undefined || isOpenHttp2(request.raw)
+  if (length === 0 || (length === undefined && !isChunked)) return undefined
+  const next = readInPieces(request, request.raw, idleMs)
+  return createStreamedBody(request, { next, rest: Buffer.alloc(0), length, idleMs })
+}
+
+function announcedLength({ headers }: FastifyRequest): number | undefined {
+  const announced = headers['content-length']
+  return announced === undefined ? undefined : Number(announced)
+}
+
+/** Over HTTP/2 a body need not be announced: the stream is open until it has ended. */
+function isOpenHttp2(request: IncomingMessage & { stream?: { endAfterHeaders: boolean } }): boolean {
+  return request.httpVersionMajor === 2 && request.stream?.endAfterHeaders === false
+}
+
+function readInPieces(request: FastifyRequest, payload: Readable, idleMs: number): Next {
+  request.isBodyCutShort = true
+  payload.once('end', () => (request.isBodyCutShort = false))
+  endWithConnection(request.raw)
+  const next = reader(payload, idleMs)
+  request.readRest = async () => {
+    while (!isContinueHeld(request.raw) && (await next()));
+  }
+  return () => {
+    sendContinue(request.raw)
+    return next()
+  }
 }
 
 /** Node does not end a request that was answered before all of it was read. */
@@ -131,20 +156,19 @@ function createPieces(hold: Hold | undefined) {
   }
 }
 
-function createStreamedBody(given: {
-  next: Next
-  rest: Buffer
-  length: number | undefined
-  idleMs: number
-  hold: Hold | undefined
-  mayTakeLonger: () => void
-}): StreamedBody {
-  const { next, rest, hold } = given
+function createStreamedBody(
+  request: FastifyRequest,
+  given: { next: Next; rest: Buffer; length: number | undefined; idleMs: number },
+): StreamedBody {
+  const { next, rest } = given
+  const hold = request.heldBody
   const body: StreamedBody = {
     length: given.length,
     idleMs: given.idleMs,
     endedAt: undefined,
-    mayTakeLonger: given.mayTakeLonger,
+    mayTakeLonger: () => {
+      letBodyTakeLonger(request.raw)
+    },
     chunks: readChunks(),
     whole: async (maxBytes, tooLong = new ServiceError('body_not_inspectable', { field: 'body' })) => {
       if ((body.length ?? 0) > maxBytes) throw tooLong

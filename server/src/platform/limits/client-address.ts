@@ -1,4 +1,4 @@
-import { parseAddress } from '../egress/address.ts'
+import { parseAddress } from '@sallyport/protocol/public-address'
 
 /** The address block that counts as one client. An IPv6 customer usually has a whole /64, and often a /48. */
 export interface AddressBlock {

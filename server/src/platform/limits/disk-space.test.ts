@@ -26,6 +26,7 @@ test('on a full disk only writes that revoke access work', async (t) => {
     }
   }
   assert.deepEqual(working.sort(), [
+    'DELETE /v4/agents/keys/{id}',
     'DELETE /v4/auth/sessions/{id}',
     'DELETE /v4/calls/repeats/{id}',
     'DELETE /v4/connections/{id}',
@@ -46,6 +47,7 @@ test('on a full disk only writes that revoke access work', async (t) => {
     'POST /v4/muted-agents/{id}/block',
     'POST /v4/providers/{id}/disable',
     'POST /v4/users/{id}/disable',
+    'PUT /v4/pause',
   ])
 })
 
