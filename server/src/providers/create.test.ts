@@ -42,6 +42,7 @@ onBothDatabases('an admin creates a provider', (engine) => {
       userinfo_endpoint: null,
       client_id: 'our-client',
       docs: [],
+      env: [],
       has_client_secret: true,
       token_endpoint_auth_method: 'client_secret_basic',
       authorization_params: {},

@@ -28,6 +28,8 @@ export interface Injector {
   headers: readonly string[]
   /** The same URL with the placeholder where the credential will be. */
   placed: (url: URL) => URL
+  /** What stands in this URL where the credential will be. */
+  writtenIn: (url: URL) => string[]
   /** What a call to this URL carries, without the secrets. */
   shownFor: (url: URL) => { in: CredentialPlace['in']; name: string; value: string } | undefined
   /** Adds the credential, and removes the caller's own parameters of that name. Other secrets that this makes. */
@@ -60,6 +62,12 @@ export const injectorOf = memoizeByObject(({ inject }: AuthMethod): Injector => 
     placed: (url) => {
       const place = pathPlace(url)
       return place ? withSegment(url, place.before.length, escapedPlaceholder) : url
+    },
+    writtenIn: (url) => {
+      const place = pathPlace(url)
+      const inPath = place ? [url.pathname.split('/')[place.before.length + 1] ?? ''] : []
+      const pairs = [...url.searchParams].filter(([name]) => queryNames.has(parameterName(name)))
+      return [...inPath, ...pairs.map(([, value]) => value)]
     },
     shownFor: (url) => {
       const [place] = [pathPlace(url), ...ofKind('header', url), ...ofKind('query', url)].filter((one) => one)

@@ -15,6 +15,7 @@ const publicMembers = [
   'device_flow',
   'auth_methods',
   'docs',
+  'env',
   'verified',
   'status',
 ]

@@ -7,6 +7,7 @@ import { hasDeviceFlow, isVerified, redirectUri } from './provider.ts'
 import type { Provider } from './provider.ts'
 
 export function publicView(provider: Provider): PublicView {
+  const preset = provider.preset === null ? undefined : findPreset(provider.preset)
   return {
     provider_id: provider.providerId,
     provider_name: provider.name,
@@ -19,7 +20,8 @@ export function publicView(provider: Provider): PublicView {
     auth_methods: provider.authMethods
       .filter(({ kind }) => kind !== 'oauth2' || provider.clientId !== null)
       .map(formOf),
-    docs: [...((provider.preset === null ? undefined : findPreset(provider.preset))?.docs ?? [])],
+    docs: [...(preset?.docs ?? [])],
+    env: [...new Set(preset?.authMethods.flatMap(({ env = [] }) => env))],
     verified: isVerified(provider),
     status: provider.status,
   }

@@ -5,7 +5,9 @@
 import { redacted } from '../platform/secret.ts'
 
 export type TemplatePart =
-  { kind: 'text'; text: string } | { kind: 'member'; name: string } | { kind: 'base64'; parts: TemplatePart[] }
+  | { kind: 'text'; text: string }
+  | { kind: 'member'; name: string }
+  | { kind: 'base64'; parts: TemplatePart[] }
 
 const beginsBase64 = '{base64('
 const endsBase64 = ')}'

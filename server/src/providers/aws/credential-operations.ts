@@ -45,7 +45,8 @@ const rpcServices = new Set([
 const lasting = [
   // Credentials, and sessions that are used without ours.
   ...['assumerole*', 'getsessiontoken', 'getfederationtoken', '*authorizationtoken', 'getaccesstoken', 'createsession'],
-  ...['startsession', 'resumesession', 'executecommand', 'createactivation', 'create*apikey', 'getpassworddata'],
+  ...['startsession', 'resumesession', 'getsessionendpoint', 'executecommand', 'createactivation', 'create*apikey'],
+  'getpassworddata',
   ...['createkeypair', 'importkeypair', '*sshpublickey', '*iaminstanceprofile*', 'createvpnconnection'],
   ...['export*clientconfiguration', 'createplatformapplication'],
   // Access for others.

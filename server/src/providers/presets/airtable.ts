@@ -38,5 +38,6 @@ export const airtable: Preset = {
   docs: [
     'https://support.airtable.com/docs/creating-personal-access-tokens.md',
     'https://airtable.com/developers/web/api/scopes',
+    'https://support.airtable.com/docs/enforcement-of-url-length-limit-for-web-api-requests.md',
   ],
 }

@@ -3,6 +3,13 @@ import type { Preset } from './preset.ts'
 
 const host = 'app.asana.com'
 
+/** What DELETE takes. */
+const deletable = [
+  ...['tasks', 'projects', 'sections', 'stories', 'tags', 'attachments', 'portfolios', 'goals', 'custom_fields'],
+  ...['status_updates', 'project_statuses', 'project_briefs', 'project_templates', 'task_templates', 'memberships'],
+  ...['allocations', 'budgets', 'rates', 'roles', 'time_tracking_entries'],
+]
+
 export const asana: Preset = {
   id: 'asana',
   name: 'Asana',
@@ -54,8 +61,12 @@ export const asana: Preset = {
   ],
   access: {
     batches: callsAt(host, 'POST /api/*/batch'),
-    // What only the user could see is lost.
-    destructive: callsAt(host, 'POST /api/*/workspaces/*/removeUser'),
+    destructive: [
+      // What only the user could see is lost.
+      ...callsAt(host, 'POST /api/*/workspaces/*/removeUser'),
+      // Nothing is posted there but another method, which `options.method` or `opt_method` in the body names.
+      ...deletable.map((kind) => ({ host, path: `/api/*/${kind}/*`, methods: ['POST'], isExact: true })),
+    ],
   },
   bodyChecks: ['batch'],
   docs: [
@@ -67,5 +78,6 @@ export const asana: Preset = {
     'https://developers.asana.com/reference/createwebhook',
     'https://developers.asana.com/reference/removeuserforworkspace',
     'https://developers.asana.com/docs/inputoutput-options',
+    'https://asana.com/developers/documentation/getting-started/input-output-options',
   ],
 }

@@ -78,6 +78,17 @@ export const atlassian: Preset = {
         POST /ex/jira/*/rest/api/*/worklog/list
         POST /ex/confluence/*/wiki/api/v2/content/convert-ids-to-types`,
     ),
+    // They change what the user has viewed last.
+    writes: [
+      ...['/ex/jira/*/rest/api/*/issue/*', '/ex/jira/*/rest/agile/*/issue/*'].map((path) => ({
+        ...{ host, path, isExact: true },
+        parameter: { in: 'query' as const, name: 'updateHistory', values: ['true'] },
+      })),
+      {
+        ...{ host, path: '/ex/confluence/*/wiki/rest/api/content/*', isExact: true },
+        parameter: { in: 'query', name: 'trigger', values: ['viewed'] },
+      },
+    ],
     destructive: callsAt(
       host,
       `
@@ -96,5 +107,12 @@ export const atlassian: Preset = {
     'https://developer.atlassian.com/cloud/admin/user-management/rest/intro/',
     'https://developer.atlassian.com/cloud/confluence/rest/v2/api-group-content/',
     'https://developer.atlassian.com/cloud/acli/reference/commands/jira-field-delete',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-issue-search/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-jql/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-jira-expressions/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-permissions/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-issues/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-issue-comments/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-issue-worklogs/',
   ],
 }

@@ -70,11 +70,12 @@ export const aws: Preset = {
     ],
     operations: {
       reads: [
-        ...['describe*', 'get*', 'list*', 'batchget*', 'search*', 'lookup*', 'filter*', 'simulate*', 'estimate*'],
-        ...['query', 'scan', 'transactgetitems', 'validatetemplate', 'testeventpattern'],
+        ...['describe*', 'get*', 'list*', 'batchget*', 'query', 'scan', 'transactgetitems', 'testeventpattern'],
+        ...['searchlocalgatewayroutes', 'searchtransitgatewayroutes', 'lookupevents', 'filterlogevents'],
+        ...['simulatecustompolicy', 'simulateprincipalpolicy'],
       ],
-      // They take a task, which nobody else gets then, and store a template in S3.
-      writes: ['getactivitytask', 'getflowlogsintegrationtemplate'],
+      // They take a task, which nobody else gets then, store a template in S3, and can press a key to wake a machine.
+      writes: ['getactivitytask', 'getflowlogsintegrationtemplate', 'getconsolescreenshot'],
       destructive: [
         ...['delete*', 'batchdelete*', 'terminate*', 'purge*', 'remove*', 'destroy*', 'deregister*'],
         ...['schedulekeydeletion', 'releaseaddress', 'unsubscribe'],
@@ -84,6 +85,7 @@ export const aws: Preset = {
     },
   },
   bodyChecks: ['form_action'],
+  errorFormats: [{ format: 's3_xml', service: 's3' }],
   docs: [
     'https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html',
     'https://docs.aws.amazon.com/general/latest/gr/rande.html',
@@ -98,5 +100,12 @@ export const aws: Preset = {
     'https://docs.aws.amazon.com/powershell/latest/reference/items/Get-EC2FlowLogsIntegrationTemplate.html',
     'https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CancelSpotFleetRequests',
     'https://docs.aws.amazon.com/cli/latest/reference/sns/unsubscribe.md',
+    'https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-service-management-event-list.html',
+    'https://docs.aws.amazon.com/aws-managed-policy/latest/reference/CloudWatchLogsReadOnlyAccess.html',
+    'https://docs.aws.amazon.com/aws-managed-policy/latest/reference/AWSCloudTrail_ReadOnlyAccess.html',
+    'https://docs.aws.amazon.com/aws-managed-policy/latest/reference/AmazonEventBridgeReadOnlyAccess.html',
+    'https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.API.html',
+    'https://docs.aws.amazon.com/goto/WebAPI/ec2/GetConsoleScreenshot',
+    'https://docs.aws.amazon.com/goto/WebAPI/athena-2017-05-18/GetSessionEndpoint',
   ],
 }

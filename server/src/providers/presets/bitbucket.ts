@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { bearer, gitReads, writes } from './preset.ts'
+import { bearer, gitErrors, gitReads, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.bitbucket.org'
@@ -97,9 +97,11 @@ export const bitbucket: Preset = {
     ],
   },
   bodyChecks: [],
+  errorFormats: gitErrors('bitbucket.org', '/*/*'),
   docs: [
     'https://support.atlassian.com/bitbucket-cloud/docs/using-api-tokens',
     'https://support.atlassian.com/bitbucket-cloud/kb/getting-401-http-error-while-authenticating-to-bitbucket-cloud-rest-apis',
     'https://developer.atlassian.com/cloud/bitbucket/rest/intro/',
+    'https://developer.atlassian.com/cloud/bitbucket/rest/api-group-commits/',
   ],
 }

@@ -11,6 +11,7 @@ import { readAuthMethods } from '../read-auth-methods.ts'
 import { assertTenantsAreNamed, readProviderHosts } from '../tenant-hosts.ts'
 import { findPreset, presets } from './catalogue.ts'
 import { resemblesPreset } from './look-alikes.ts'
+import { isGraphqlPath } from './preset-rules.ts'
 import { PresetSchema } from './preset.ts'
 import type { Preset, PresetOAuth } from './preset.ts'
 
@@ -127,10 +128,7 @@ for (const preset of presets) {
     const entries = credentialPaths.map(({ host, path }) => `${host}${path}`)
     assert.equal(new Set(entries).size, entries.length)
     assert.equal(bodyChecks.includes('batch') || bodyChecks.includes('graphql'), batchPaths.length > 0)
-    assert.equal(
-      bodyChecks.includes('graphql'),
-      batchPaths.some(({ path }) => path.endsWith('/graphql')),
-    )
+    assert.equal(bodyChecks.includes('graphql'), batchPaths.some(isGraphqlPath))
     assert.ok(credentialFields.length === 0 || batchPaths.length + queryPaths.length > 0)
   })
 }

@@ -133,5 +133,9 @@ export const cloudflare: Preset = {
     'https://developers.cloudflare.com/api/resources/kv/subresources/namespaces/methods/bulk_delete',
     // Runs of telemetry/query are kept unless they are dry.
     'https://developers.cloudflare.com/api/resources/workers/subresources/observability/subresources/telemetry',
+    'https://developers.cloudflare.com/analytics/graphql-api/',
+    'https://developers.cloudflare.com/api/resources/kv/subresources/namespaces/methods/bulk_get',
+    'https://developers.cloudflare.com/api/resources/vectorize/subresources/indexes/methods/query',
+    'https://developers.cloudflare.com/api/resources/vectorize/subresources/indexes/methods/get_by_ids',
   ],
 }

@@ -34,5 +34,6 @@ export const cohere: Preset = {
     'https://docs.cohere.com/reference/about',
     'https://docs.cohere.com/docs/connector-authentication',
     'https://docs.cohere.com/v2/reference/detokenize.md',
+    'https://docs.cohere.com/v1/reference/tokenize.md',
   ],
 }

@@ -19,10 +19,17 @@ function atAllSites(path: string, methods?: readonly string[]): ApiPath[] {
 const searches = `
   POST /api/v1/logs-queries/list
   POST /api/v1/monitor/validate
-  POST /api/v2/*/events/search
-  POST /api/v2/*/analytics/aggregate
-  POST /api/v2/ci/*/events/search
-  POST /api/v2/ci/*/analytics/aggregate
+  POST /api/v2/logs/events/search
+  POST /api/v2/logs/analytics/aggregate
+  POST /api/v2/spans/events/search
+  POST /api/v2/spans/analytics/aggregate
+  POST /api/v2/rum/events/search
+  POST /api/v2/rum/analytics/aggregate
+  POST /api/v2/audit/events/search
+  POST /api/v2/ci/pipelines/events/search
+  POST /api/v2/ci/pipelines/analytics/aggregate
+  POST /api/v2/ci/tests/events/search
+  POST /api/v2/ci/tests/analytics/aggregate
   POST /api/v2/events/search
   POST /api/v2/security_monitoring/signals/search
   POST /api/v2/error-tracking/issues/search
@@ -106,5 +113,14 @@ export const datadog: Preset = {
     'https://docs.datadoghq.com/api/latest/logs/',
     'https://docs.datadoghq.com/api/latest/spans/?code-lang=go',
     'https://docs.datadoghq.com/api/latest/snapshots',
+    'https://docs.datadoghq.com/api/latest/rum/',
+    'https://docs.datadoghq.com/api/latest/audit',
+    'https://docs.datadoghq.com/api/latest/ci-visibility-pipelines/',
+    'https://docs.datadoghq.com/api/latest/ci-visibility-tests.md',
+    'https://docs.datadoghq.com/api/latest/events/search-events/',
+    'https://docs.datadoghq.com/api/latest/error-tracking/',
+    'https://docs.datadoghq.com/api/latest/security-monitoring/get-a-list-of-security-signals.md',
+    'https://docs.datadoghq.com/api/latest/monitors/validate-a-monitor/',
+    'https://docs.datadoghq.com/api/latest/metrics/query-timeseries-data-across-multiple-products/',
   ],
 }

@@ -40,5 +40,6 @@ export const deepl: Preset = {
     'https://developers.deepl.com/api-reference/admin-api',
     'https://developers.deepl.com/api-reference/document',
     'https://developers.deepl.com/api-reference/document/download-translated-document.md',
+    'https://developers.deepl.com/api-reference/document/check-document-status.md',
   ],
 }

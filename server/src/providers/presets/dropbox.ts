@@ -87,5 +87,7 @@ export const dropbox: Preset = {
     'https://developers.dropbox.com/oidc-guide',
     'https://www.dropbox.com/developers/documentation/http/documentation',
     'https://dropbox.tech/developers/using-oauth-2-0-with-offline-access',
+    'https://www.dropbox.com/developers/documentation/http/teams',
+    'https://github.com/dropbox/dropbox-api-spec',
   ],
 }

@@ -24,6 +24,7 @@ export const gemini: Preset = {
     { host, path: '/**/credentials' },
     { host, path: '/*/webhooks', methods: writes },
     { host, path: '/**/permissions', methods: writes },
+    { host, path: '/*/tunedModels/*:transferOwnership' },
   ],
   access: {
     reads: callsAt(
@@ -40,5 +41,8 @@ export const gemini: Preset = {
     'https://ai.google.dev/api',
     'https://ai.google.dev/gemini-api/docs/ephemeral-tokens',
     'https://ai.google.dev/api/rest/v1beta/corpora.documents.chunks/batchDelete',
+    'https://ai.google.dev/gemini-api/docs/tokens',
+    'https://ai.google.dev/api/semantic-retrieval/corpora',
+    'https://ai.google.dev/api/rest/v1beta/tunedModels/transferOwnership',
   ],
 }

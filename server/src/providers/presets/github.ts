@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { callsAt, gitReads, writes } from './preset.ts'
+import { callsAt, gitErrors, gitReads, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 /** A repository can be addressed by name and by number. */
@@ -181,6 +181,8 @@ export const github: Preset = {
   },
   pathElsewhere: '/api/v3',
   bodyChecks: ['method_override', 'graphql'],
+  errorFormats: gitErrors('github.com', '/*/*'),
+  openHosts: ['codeload.github.com', 'objects.githubusercontent.com', 'release-assets.githubusercontent.com'],
   docs: [
     'https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/managing-your-personal-access-tokens',
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
@@ -192,5 +194,6 @@ export const github: Preset = {
     'https://docs.github.com/en/rest/repos/webhooks',
     'https://docs.github.com/en/enterprise-cloud@latest/graphql/reference/git',
     'https://docs.github.com/ko/rest/orgs/attestations',
+    'https://docs.github.com/en/rest/markdown/markdown',
   ],
 }

@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { callsAt, gitReads, writes } from './preset.ts'
+import { callsAt, gitErrors, gitReads, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'gitlab.com'
@@ -152,6 +152,7 @@ export const gitlab: Preset = {
     ),
   },
   bodyChecks: ['method_override', 'graphql'],
+  errorFormats: gitErrors(host, '/**'),
   docs: [
     'https://docs.gitlab.com/user/profile/personal_access_tokens',
     'https://docs.gitlab.com/api/oauth2',
@@ -163,5 +164,6 @@ export const gitlab: Preset = {
     'https://docs.gitlab.com/17.9/api/lint',
     'https://docs.gitlab.com/ee/api/merge_requests.html',
     'https://gitlab.com/gitlab-org/gitlab/-/merge_requests/111870',
+    'https://docs.gitlab.com/api/markdown',
   ],
 }

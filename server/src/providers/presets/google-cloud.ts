@@ -52,6 +52,7 @@ export const googleCloud: Preset = {
     // Updating a dataset can give people access to it.
     { host: 'bigquery.googleapis.com', path: '/**/datasets/*', isExact: true, methods: ['PUT', 'PATCH'] },
     { host: 'bigquery.googleapis.com', path: '/**/rowAccessPolicies', methods: writes },
+    { host: 'bigquery.googleapis.com', path: '/**/rowAccessPolicies:batchDelete' },
     // A subscription can push messages to a URL.
     { host: 'pubsub.googleapis.com', path: '/**/subscriptions/*', isExact: true, methods: ['PUT', 'PATCH'] },
     { host: 'pubsub.googleapis.com', path: '/**/subscriptions/*:modifyPushConfig' },
@@ -84,6 +85,11 @@ export const googleCloud: Preset = {
       ),
       ...callsAt('monitoring.googleapis.com', 'POST /*/projects/*/timeSeries:query'),
     ],
+    // They can start a transaction that locks what it reads.
+    writes: ['batchGet', 'runQuery', 'runAggregationQuery'].map((verb) => ({
+      ...{ host: 'firestore.googleapis.com', path: `/**/*:${verb}`, methods: ['POST'] },
+      parameter: { in: 'body' as const, name: 'newTransaction' },
+    })),
     destructive: [
       { host: storage, path: '/', methods: ['POST'], parameter: { in: 'query', name: 'delete' } },
       ...callsAt('firestore.googleapis.com', 'POST /**/*:bulkDeleteDocuments'),
@@ -98,7 +104,6 @@ export const googleCloud: Preset = {
         POST /**/subscriptions/*:seek
         POST /**/subscriptions/*:detach`,
       ),
-      ...callsAt('bigquery.googleapis.com', 'POST /**/rowAccessPolicies:batchDelete'),
       ...callsAt('vision.googleapis.com', 'POST /**/products:purge'),
     ],
     batches: callsAt('*.googleapis.com', 'POST /batch/**'),
@@ -120,5 +125,7 @@ export const googleCloud: Preset = {
     'https://docs.cloud.google.com/bigquery/docs/reference/rest/v2/rowAccessPolicies/batchDelete',
     'https://cloud.google.com/vision/docs/reference/rest/v1/projects.locations.products/purge',
     'https://docs.cloud.google.com/pubsub/docs/reference/rest/v1/projects.subscriptions/detach.md.txt',
+    'https://cloud.google.com/firestore/docs/reference/rest/latest/projects.databases.documents/batchGet',
+    'https://cloud.google.com/monitoring/api/ref_v3/rest/v3/projects.timeSeries/query',
   ],
 }

@@ -123,5 +123,8 @@ export const google: Preset = {
     'https://cloud.google.com/storage/docs/json_api/v1/projects/hmacKeys',
     'https://developers.google.com/workspace/sheets/api/reference/rest/v4/spreadsheets.values/batchClear',
     'https://developers.google.com/youtube/v3/docs/watermarks/unset',
+    'https://developers.google.com/workspace/calendar/api/v3/reference/freebusy/query',
+    'https://developers.google.com/workspace/sheets/api/reference/rest',
+    'https://developers.google.com/workspace/drive/activity/v2',
   ],
 }

@@ -59,7 +59,12 @@ export const hubspot: Preset = {
         POST /crm/*/lists/search
         POST /crm/*/properties/*/batch/read
         POST /crm/*/associations/*/*/batch/read
-        POST /cms/**/batch/read`,
+        POST /cms/*/*/posts/batch/read
+        POST /cms/*/*/authors/batch/read
+        POST /cms/*/*/tags/batch/read
+        POST /cms/*/*/landing-pages/batch/read
+        POST /cms/*/*/site-pages/batch/read
+        POST /cms/*/*/tables/*/rows/draft/batch/read`,
     ),
     // Its paths end with those of files. The version is before or after the name.
     writes: callsAt(host, 'POST /cms/**/source-code'),
@@ -86,5 +91,12 @@ export const hubspot: Preset = {
     'https://developers.hubspot.com/docs/api-reference/latest/crm/associations/associate-records/batch/delete-association-labels',
     'https://developers.hubspot.com/docs/api-reference/cms-source-code-v3/guide',
     'https://developers.hubspot.com/docs/api-reference/legacy/crm/objects/contacts/v1/post-contacts-v1-contact-merge-vidscontact-id',
+    'https://developers.hubspot.com/docs/api/crm/search',
+    'https://developers.hubspot.com/docs/api-reference/legacy/crm/lists/search-lists.md',
+    'https://developers.hubspot.com/docs/api-reference/latest/crm/properties/batch/get-properties.md',
+    'https://developers.hubspot.com/docs/api-reference/legacy/crm/associations/associate-records/batch/get-associations',
+    'https://developers.hubspot.com/docs/api-reference/legacy/cms/pages/landing-pages/batch/read-landing-pages.md',
+    'https://developers.hubspot.com/docs/api-reference/latest/cms/pages/website-pages/batch/read-website-pages',
+    'https://developers.hubspot.com/docs/api-reference/legacy/cms/hubdb/rows/batch-get-rows',
   ],
 }

@@ -1,4 +1,4 @@
-import { bearer, callsAt, gitReads, writes } from './preset.ts'
+import { bearer, callsAt, gitErrors, gitReads, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'huggingface.co'
@@ -38,7 +38,13 @@ export const huggingface: Preset = {
     reads: [
       ...gitReads(host, '/**'),
       // Not for names without an owner: `paths-info` could be the name of a repository.
-      ...callsAt(host, 'POST /api/*/*/*/paths-info/*'),
+      ...callsAt(
+        host,
+        `
+        POST /api/models/*/*/paths-info/*
+        POST /api/datasets/*/*/paths-info/*
+        POST /api/spaces/*/*/paths-info/*`,
+      ),
     ],
     // Of the API, where the last segment can be the name of a file or a branch.
     writes: callsAt(host, 'POST /**/api/**/git-*-pack'),
@@ -52,9 +58,11 @@ export const huggingface: Preset = {
     ),
   },
   bodyChecks: [],
+  errorFormats: gitErrors(host, '/**'),
   docs: [
     'https://huggingface.co/docs/hub/security-tokens',
     'https://huggingface.co/docs/hub/oauth',
     'https://huggingface.co/docs/huggingface_hub/guides/buckets',
+    'https://huggingface.co/docs/huggingface_hub/package_reference/hf_api',
   ],
 }

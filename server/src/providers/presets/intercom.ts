@@ -57,5 +57,7 @@ export const intercom: Preset = {
     'https://developers.intercom.com/docs/build-an-integration/learn-more/authentication/',
     'https://developers.intercom.com/building-apps/docs/rest-apis',
     'https://developers.intercom.com/docs/references/1.4/rest-api/users/delete-users',
+    'https://developers.intercom.com/docs/references/2.12/rest-api/api.intercom.io/companies/listallcompanies.md',
+    'https://developers.intercom.com/docs/references/2.12/rest-api/api.intercom.io/tickets/searchtickets.md',
   ],
 }

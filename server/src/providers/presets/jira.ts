@@ -73,6 +73,17 @@ export const jira: Preset = {
         POST /rest/api/*/worklog/list
         POST /wiki/api/v2/content/convert-ids-to-types`,
     ),
+    // On request they list it among what the user viewed last.
+    writes: [
+      ...['/rest/api/*/issue/*', '/rest/agile/*/issue/*'].map((path) => ({
+        ...{ host, path, isExact: true },
+        parameter: { in: 'query' as const, name: 'updateHistory', values: ['true'] },
+      })),
+      {
+        ...{ host, path: '/wiki/rest/api/content/*', isExact: true },
+        parameter: { in: 'query', name: 'trigger', values: ['viewed'] },
+      },
+    ],
     destructive: callsAt(
       host,
       `
@@ -88,6 +99,14 @@ export const jira: Preset = {
     'https://developer.atlassian.com/cloud/jira/platform/jira-rest-api-basic-authentication',
     'https://developer.atlassian.com/cloud/jira/software/basic-auth-for-rest-apis/',
     'https://developer.atlassian.com/cloud/confluence/rest/v2/api-group-content/',
+    'https://developer.atlassian.com/cloud/confluence/rest/v1/api-group-content/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-issue-search/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-issues/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-issue-comments/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-issue-worklogs/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-jql/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-jira-expressions/',
+    'https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-permissions/',
     'https://developer.atlassian.com/cloud/acli/reference/commands/jira-field-delete',
   ],
 }

@@ -156,5 +156,13 @@ export const microsoft: Preset = {
     'https://learn.microsoft.com/en-us/graph/api/intune-devices-manageddevice-cleanwindowsdevice',
     'https://learn.microsoft.com/th-th/graph/api/range-clear?view=graph-rest-beta',
     'https://learn.microsoft.com/graph/migrate-exchange-web-services-api-mapping',
+    'https://learn.microsoft.com/en-us/graph/api/search-query',
+    'https://learn.microsoft.com/en-us/graph/api/directoryobject-getbyids',
+    'https://learn.microsoft.com/en-us/graph/api/directoryobject-getmembergroups',
+    'https://learn.microsoft.com/en-us/graph/api/directoryobject-checkmemberobjects',
+    'https://learn.microsoft.com/en-us/graph/api/user-getmailtips',
+    'https://learn.microsoft.com/en-us/graph/api/user-findmeetingtimes',
+    'https://learn.microsoft.com/en-us/graph/api/user-translateexchangeids',
+    'https://learn.microsoft.com/en-us/graph/api/calendar-getschedule',
   ],
 }

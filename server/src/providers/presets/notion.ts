@@ -73,5 +73,7 @@ export const notion: Preset = {
     'https://developers.notion.com/reference/patch-page.md',
     'https://developers.notion.com/reference/update-page-markdown.md',
     'https://developers.notion.com/reference/query-meeting-notes',
+    'https://developers.notion.com/reference/query-a-data-source',
+    'https://developers.notion.com/reference/post-search',
   ],
 }

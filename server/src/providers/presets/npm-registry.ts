@@ -38,7 +38,6 @@ export const npmRegistry: Preset = {
     reads: callsAt(
       host,
       `
-        POST /-/npm/v1/security/audits
         POST /-/npm/v1/security/audits/quick
         POST /-/npm/v1/security/advisories/bulk`,
     ),
@@ -47,6 +46,7 @@ export const npmRegistry: Preset = {
   docs: [
     'https://docs.npmjs.com/creating-and-viewing-access-tokens',
     'https://docs.npmjs.com/cli/v11/commands/npm-token/',
+    'https://docs.npmjs.com/cli/v11/commands/npm-audit/',
     'https://docs.npmjs.com/using-private-packages-in-a-ci-cd-workflow',
   ],
 }

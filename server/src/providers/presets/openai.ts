@@ -51,6 +51,7 @@ export const openai: Preset = {
     'https://developers.openai.com/api/reference/administration/overview',
     'https://help.openai.com/en/articles/9132009-how-can-i-view-the-usage-of-my-api-organization',
     'https://developers.openai.com/api/docs/guides/token-counting',
+    'https://developers.openai.com/api/reference/resources/vector_stores/methods/search',
     'https://developers.openai.com/api/reference/resources/organization/subresources/projects/methods/archive',
   ],
 }

@@ -45,8 +45,13 @@ export const pagerduty: Preset = {
     reads: callsAt(
       host,
       `
-        POST /analytics/metrics/**
-        POST /analytics/raw/**`,
+        POST /analytics/metrics/incidents/*
+        POST /analytics/metrics/incidents/*/all
+        POST /analytics/metrics/pd_advance_usage/features
+        POST /analytics/metrics/responders/*
+        POST /analytics/metrics/users/all
+        POST /analytics/raw/incidents
+        POST /analytics/raw/responders/*/incidents`,
     ),
   },
   bodyChecks: ['method_override'],
@@ -54,5 +59,6 @@ export const pagerduty: Preset = {
     'https://support.pagerduty.com/main/docs/api-access-keys',
     'https://raw.githubusercontent.com/PagerDuty/developer-docs/main/docs/REST-API/01-Overview.md',
     'https://raw.githubusercontent.com/PagerDuty/developer-docs/main/docs/REST-API/02-Authentication.md',
+    'https://raw.githubusercontent.com/PagerDuty/api-schema/main/reference/REST/openapiv3.json',
   ],
 }

@@ -27,6 +27,7 @@ export const perplexity: Preset = {
   docs: [
     'https://docs.perplexity.ai/guides/api-key-management',
     'https://docs.perplexity.ai/api-reference/generate-auth-token-post',
+    'https://docs.perplexity.ai/docs/search/overview',
     'https://raw.githubusercontent.com/perplexityai/perplexity-py/main/README.md',
   ],
 }

@@ -37,7 +37,7 @@ export function presetRulesAt(host: string, presetId: string | null): PresetRule
 
 const rulesOf = memoizeByText((text): PresetRules => {
   const [presetId = '', host = ''] = text.split(' ')
-  const known = presets.map((preset) => rulesAtItsHosts(preset, host))
+  const known = presets.map((preset) => rulesAtItsHosts(preset, ruledAs(preset, host)))
   const own = findPreset(presetId)
   const all = own && !isHostOf(own, host) ? [...known, rulesElsewhere(own)] : known
   const named = presets.filter((preset) => preset === own || isHostOf(preset, host))
@@ -54,8 +54,18 @@ const rulesOf = memoizeByText((text): PresetRules => {
   }
 })
 
-function isHostOf({ apiHosts }: Preset, host: string): boolean {
-  return apiHosts.some((entry) => matchesHost(entry, host))
+function isHostOf({ apiHosts, sameCallsAt = [] }: Preset, host: string): boolean {
+  return isOneOf(apiHosts, host) || isOneOf(sameCallsAt, host)
+}
+
+/** The host whose rules apply at this one. */
+function ruledAs({ apiHosts, sameCallsAt = [] }: Preset, host: string): string {
+  const [first = host] = apiHosts
+  return isOneOf(sameCallsAt, host) && !isOneOf(apiHosts, host) ? first : host
+}
+
+function isOneOf(entries: readonly string[], host: string): boolean {
+  return entries.some((entry) => matchesHost(entry, host))
 }
 
 function rulesAtItsHosts(preset: Preset, host: string): RulesOfPreset {
@@ -84,12 +94,17 @@ function rulesWith(preset: Preset, place: { isHere: boolean; isElsewhere: boolea
   return {
     credentials: compile(credentialPathsOf(preset)),
     batches,
-    graphql: compile(batchPaths.filter(({ path }) => path.endsWith('/graphql'))),
+    graphql: compile(batchPaths.filter(isGraphqlPath)),
     queries: compile(queryPaths),
     credentialFields: hasBatches ? credentialFields : [],
     recordPaths: hasBatches && recordPath !== undefined ? [recordPath] : [],
     access: accessRulesOf(preset, place, select),
   }
+}
+
+/** The version is Supabase's. */
+export function isGraphqlPath({ path }: Pick<ApiPath, 'path'>): boolean {
+  return /\/graphql(?:\/v1)?$/.test(path)
 }
 
 function credentialPathsOf({ credentialPaths }: Preset): readonly ApiPath[] {

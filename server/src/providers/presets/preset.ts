@@ -129,6 +129,12 @@ const PresetOAuth = Strict({
   notes: Type.Optional(Notes),
 })
 
+/** How errors of our own are written where the provider's tools show no others. `service`: as AWS signs for. */
+const ErrorFormat = Type.Union([
+  Strict({ format: Type.Literal('git_text'), host: ApiHost, path: ApiPath.properties.path }),
+  Strict({ format: Type.Literal('s3_xml'), service: Type.String({ pattern: '^[a-z0-9-]+$' }) }),
+])
+
 /** One way in which accounts are connected, as in `auth_methods` of POST /v4/providers. OAuth is `{ kind: 'oauth2' }`. */
 const PresetAuthMethod = Strict({
   ...AuthMethod.properties,
@@ -159,6 +165,8 @@ export const PresetSchema = Strict({
   tokenUrl: Type.Optional(HttpsUrl),
   /** The only hosts that credentials are sent to: exact names, or `*.example.com` for all subdomains. */
   apiHosts: Type.Array(ApiHost, { minItems: 1, uniqueItems: true }),
+  /** Other hosts that take the same calls as the first of them. They don't get this preset's credentials. */
+  sameCallsAt: Type.Optional(Type.Array(ApiHost, { minItems: 1, uniqueItems: true })),
   /** Paths whose request body contains other calls, so limits on methods or paths can't be enforced. */
   batchPaths: Type.Optional(ApiPaths),
   /**
@@ -182,6 +190,9 @@ export const PresetSchema = Strict({
   /** A prefix of the paths on a self-hosted server, which may have them with or without it. */
   pathElsewhere: Type.Optional(Type.String({ pattern: '^(?:/[\\w.-]+)+$' })),
   bodyChecks: Type.Array(BodyCheck, { uniqueItems: true }),
+  errorFormats: Type.Optional(Type.Array(ErrorFormat, { minItems: 1 })),
+  /** Hosts that the API sends clients to for files, by URLs that are enough. Tools read there without a credential. */
+  openHosts: Type.Optional(Type.Array(ApiHost, { minItems: 1, uniqueItems: true })),
   /** The vendor's pages this was checked against. People are shown the first one, to create a credential. */
   docs: Type.Array(HttpsUrl, { minItems: 1, uniqueItems: true }),
 })
@@ -217,6 +228,13 @@ export function gitReads(host: string, repository: string) {
       body: '0000' as const,
     },
   ]
+}
+
+/** git shows what a server answers to these in plain text. */
+export function gitErrors(host: string, repository: string) {
+  const format = 'git_text' as const
+  const paths = ['info/refs', 'git-upload-pack', 'git-receive-pack']
+  return paths.map((path) => ({ format, host, path: `${repository}/${path}` }))
 }
 
 /** For paths where only reading is allowed. */

@@ -25,5 +25,6 @@ export const replicate: Preset = {
     'https://replicate.com/docs/topics/security/api-tokens',
     'https://replicate.com/docs/webhooks',
     'https://replicate.com/docs/reference/http.md',
+    'https://replicate.com/changelog/2024-07-24-api-for-searching-public-models',
   ],
 }

@@ -114,8 +114,17 @@ export const salesforce: Preset = {
         POST /services/data/*/analytics/reports/query
         POST /services/data/*/analytics/reports/*`,
     ),
-    // A class does what its code says.
-    writes: callsAt(host, 'GET,HEAD,OPTIONS /services/apexrest'),
+    writes: [
+      // A class does what its code says.
+      ...callsAt(host, 'GET,HEAD,OPTIONS /services/apexrest'),
+      // On request it counts what is searched for and found.
+      ...(['query', 'body'] as const).flatMap((where) =>
+        ['updateTracking', 'updateViewStat'].map((name) => ({
+          ...{ host, path: '/services/data/*/parameterizedSearch' },
+          parameter: { in: where, name, values: ['true'] },
+        })),
+      ),
+    ],
     destructive: ['/services/data/*/jobs/ingest', '/services/async/*/job'].map((path) => ({
       ...{ host, path, methods: ['POST'], isExact: true },
       parameter: { in: 'body' as const, name: 'operation', values: ['delete', 'harddelete'] },

@@ -69,6 +69,7 @@ export const sendgrid: Preset = {
     'https://www.twilio.com/docs/sendgrid/api-reference/api-keys/retrieve-an-existing-api-key',
     'https://twilio.com/docs/sendgrid/api-reference/contacts/search-contacts',
     'https://twilio.com/docs/sendgrid/api-reference/contacts/get-batched-contacts-by-ids',
+    'https://twilio.com/docs/sendgrid/api-reference/contacts/get-contacts-by-emails',
     'https://twilio.com/docs/sendgrid/api-reference/suppressions-suppressions/search-for-suppressions-within-a-group',
     'https://sendgrid.com/docs/API_Reference/Web_API/',
   ],

@@ -1,3 +1,4 @@
+import { callsAt } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'slack.com'
@@ -68,6 +69,7 @@ export const slack: Preset = {
       'The scopes are user token scopes and must be listed as such in the app. Tokens expire and are refreshed only with token rotation, which cannot be turned off again. Leave PKCE off.',
   },
   apiHosts: [host, 'files.slack.com'],
+  sameCallsAt: ['*.slack.com'],
   credentialPaths: [
     { host, path: '/api/oauth.*' },
     { host, path: '/api/openid.*' },
@@ -108,7 +110,12 @@ export const slack: Preset = {
         .trim()
         .split(/\s+/)
         .map((method) => ({ host, path: `/api/${method}` })),
-      { host: 'files.slack.com', path: '/**', methods: ['GET', 'HEAD'] },
+      ...callsAt(
+        'files.slack.com',
+        `
+        GET,HEAD /files-pri/**
+        GET,HEAD /files-tmb/**`,
+      ),
     ],
     destructive: [
       { host, path: '/api/*delete*' },
@@ -127,6 +134,12 @@ export const slack: Preset = {
     'https://docs.slack.dev/reference/methods/auth.test',
     'https://docs.slack.dev/reference/methods',
     'https://docs.slack.dev/reference/methods/agents.conversations.getCanvas',
+    'https://docs.slack.dev/reference/methods/agents.conversations.listViews',
+    'https://docs.slack.dev/reference/methods/admin.users.getExpiration',
+    'https://docs.slack.dev/reference/methods/blocks.validate',
+    'https://docs.slack.dev/reference/objects/file-object',
+    'https://raw.githubusercontent.com/slackapi/python-slack-sdk/main/slack_sdk/web/client.py',
+    'https://slack.dev/python-slack-sdk/api-docs/slack_sdk/web/base_client.html',
     'https://docs.slack.dev/reference/methods/bookmarks.remove',
   ],
 }

@@ -24,6 +24,7 @@ export const supabase: Preset = {
     },
   ],
   apiHosts: [host],
+  batchPaths: [{ host, path: '/graphql/v1' }],
   credentialPaths: [
     // Signing in, sign-in links, users and how they sign in. Reading users is allowed.
     { host, path: '/auth/v1', methods: writes },
@@ -59,12 +60,15 @@ export const supabase: Preset = {
         POST /storage/v1/vector/Delete*`,
     ),
   },
-  bodyChecks: [],
+  bodyChecks: ['graphql'],
   docs: [
     'https://supabase.com/docs/guides/getting-started/api-keys',
     'https://supabase.com/docs/reference/self-hosting-auth/introduction',
     'https://supabase.com/docs/guides/storage/serving/downloads',
     'https://supabase.com/docs/reference/storage/usage',
+    'https://github.com/supabase/storage/tree/master/src/http/routes/object',
+    'https://supabase.com/docs/guides/graphql',
+    'https://supabase.com/docs/guides/graphql/functions',
     'https://app.unpkg.com/@supabase/storage-js@2.90.1/files/src/lib/vectors/StorageVectorsClient.ts',
   ],
 }

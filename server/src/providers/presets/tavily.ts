@@ -30,5 +30,6 @@ export const tavily: Preset = {
     'https://docs.tavily.com/documentation/api-reference/endpoint/usage.md',
     'https://docs.tavily.com/documentation/enterprise/key-info.md',
     'https://docs.tavily.com/api-reference/introduction',
+    'https://tavily.com/.well-known/openapi.json',
   ],
 }

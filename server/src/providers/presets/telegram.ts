@@ -3,6 +3,15 @@ import type { Preset } from './preset.ts'
 
 const host = 'api.telegram.org'
 
+/** All that change nothing, by GET or POST. */
+const reads = `
+  getAvailableGifts getBusinessAccountGifts getBusinessAccountStarBalance getBusinessConnection getChat
+  getChatAdministrators getChatGifts getChatMember getChatMemberCount getChatMembersCount getChatMenuButton
+  getCustomEmojiStickers getFile getForumTopicIconStickers getGameHighScores getManagedBotAccessSettings getMe
+  getMyCommands getMyDefaultAdministratorRights getMyDescription getMyName getMyShortDescription getMyStarBalance
+  getStarTransactions getStickerSet getUpdates getUserChatBoosts getUserGifts getUserPersonalChatMessages
+  getUserProfileAudios getUserProfilePhotos getWebhookInfo`
+
 export const telegram: Preset = {
   id: 'telegram',
   name: 'Telegram',
@@ -30,13 +39,13 @@ export const telegram: Preset = {
   ],
   access: {
     getIsRead: false,
-    reads: callsAt(
-      host,
-      `
-        /*/get*
-        /*/test/get*
-        GET,HEAD /file/**`,
-    ),
+    reads: [
+      ...reads
+        .trim()
+        .split(/\s+/)
+        .flatMap((method) => [`/*/${method}`, `/*/test/${method}`].map((path) => ({ host, path }))),
+      { host, path: '/file/**', methods: ['GET', 'HEAD'] },
+    ],
     // With an offset, updates before it are dropped. Which updates there are is kept for later calls.
     writes: (['query', 'body'] as const).flatMap((where) =>
       ['offset', 'allowed_updates'].map((name) => ({

@@ -34,7 +34,8 @@ export const twilio: Preset = {
         url: 'https://api.twilio.com/2010-04-01/Accounts/{username}.json',
         account: { id: 'sid', labels: ['friendly_name'] },
       },
-      env: ['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
+      // The SID stands in paths as well, where a placeholder would not do.
+      env: ['TWILIO_AUTH_TOKEN'],
     },
   ],
   apiHosts,

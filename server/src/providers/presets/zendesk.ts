@@ -57,6 +57,13 @@ export const zendesk: Preset = {
         POST /api/v2/custom_objects/*/records/search${format}`,
       ),
     ),
+    // They renew the session, and start a job.
+    writes: callsAt(
+      host,
+      `
+        GET,HEAD,OPTIONS /api/*/users/me/session/renew
+        GET,HEAD,OPTIONS /api/*/views/*/export`,
+    ),
     destructive: [
       { host, path: '/api/v2/**/redact', methods: ['PUT'] },
       { host, path: '/api/v2/*_redactions/*', methods: ['PUT'] },
@@ -71,6 +78,9 @@ export const zendesk: Preset = {
     'https://support.zendesk.com/hc/en-us/articles/4408889192858-Generating-a-new-API-token-',
     'https://developer.zendesk.com/api-reference/ticketing/oauth/oauth_clients',
     'https://developer.zendesk.com/api-reference/integration-services/connections/oauth_clients',
+    'https://developer.zendesk.com/api-reference/ticketing/business-rules/views',
+    'https://developer.zendesk.com/api-reference/ticketing/account-configuration/sessions/',
+    'https://developer.zendesk.com/api-reference/custom-data/custom-objects/custom_object_records/',
     'https://support.zendesk.com/hc/en-us/articles/4408835158682-Ticket-Comments-API-Announcing-new-Ticket-Redaction-endpoints',
   ],
 }
