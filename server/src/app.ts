@@ -6,7 +6,7 @@ import { isAgentKey } from './agents/agent.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
 import { auditKeyRoutes } from './audit/audit-key-routes.ts'
 import { auditRoutes } from './call-log/audit-routes.ts'
-import { chooseRoute } from './choose-route.ts'
+import { serveCalls } from './calls.ts'
 import { callSeriesRoutes } from './call-log/call-series-routes.ts'
 import { headText } from './audit/chain-heads.ts'
 import { authenticateCalls } from './authenticate.ts'
@@ -18,12 +18,13 @@ import { meRoutes } from './devices/me-routes.ts'
 import { pushTokenRoutes } from './devices/push-token-routes.ts'
 import { eventRoutes } from './events/event-routes.ts'
 import { createListeners } from './events/listeners.ts'
-import { createCallsInFlight } from './grants/calls-in-flight.ts'
+import { createGateway } from './gateway/gateway.ts'
+import type { Gateway } from './gateway/gateway.ts'
+import { pauseRoutes } from './pauses/pause-routes.ts'
 import { grantRoutes } from './grants/grant-routes.ts'
 import { endGrantsOf } from './grants/revoke.ts'
 import { healthRoutes } from './health/health-routes.ts'
 import type { HealthNeeds } from './health/health-routes.ts'
-import { holdCalls, serveHeldCalls } from './held-calls/held-calls.ts'
 import { legacyV1Routes } from './legacy-v1/legacy-v1-routes.ts'
 import { shedLoad } from './load-shedding.ts'
 import { migrations } from './migrations/migrations.ts'
@@ -51,14 +52,7 @@ import type { Vault } from './platform/vault/vault.ts'
 import { presetRoutes } from './providers/preset-routes.ts'
 import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
-import { credentialsFor } from './proxy/credentials.ts'
-import { CallAborted } from './proxy/flight.ts'
-import { createCallLog } from './call-log/call-log.ts'
-import { createAgentLoad } from './proxy/load.ts'
-import { measureCalls, measureCallLog } from './proxy/proxy-metrics.ts'
-import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRefusals } from './proxy/refusals.ts'
-import { createUnsentAnswers } from './proxy/unsent-answers.ts'
 import { sandboxRoutes } from './sandbox/sandbox-routes.ts'
 import { openSandbox } from './sandbox/start-sandbox.ts'
 import { browserLoginRoutes } from './sessions/browser-login-routes.ts'
@@ -67,6 +61,8 @@ import { sessionRoutes } from './sessions/session-routes.ts'
 import { userRoutes } from './sessions/user-routes.ts'
 import { ownerHandle } from './sessions/user.ts'
 import { createStores } from './stores.ts'
+import { createToolIdentifier } from './tool-keys/identify.ts'
+import { toolKeyRoutes } from './tool-keys/tool-key-routes.ts'
 import { createSweep } from './sweep.ts'
 import { limitStorage } from './unapproved-storage.ts'
 import { readVersion } from './version.ts'
@@ -86,6 +82,8 @@ interface AppNeeds extends Pick<HealthNeeds, 'unknownSettings' | 'clockOffsetMs'
 export interface App {
   http: Http
   metrics: Metrics
+  /** Has a listener of its own. */
+  gateway: Gateway
   /** Makes the readiness check fail from now on. */
   beginStop: () => void
   /** Deletes old rows. Called periodically. */
@@ -97,7 +95,7 @@ export interface App {
   settle: () => Promise<void>
   /** Signs the head of the audit log and logs it, so that it can be stored out of the service's reach. */
   signRecord: () => Promise<void>
-  /** Aborts calls in progress whose grants have ended. Does nothing if there are none. */
+  /** Aborts calls in progress whose grants have ended, and ends tunnels. Does nothing if there are none. */
   checkCallsInFlight: () => Promise<void>
   /** Sends other instances' changes to event streams, and ends the streams of invalid sessions. */
   checkListeners: () => Promise<void>
@@ -118,21 +116,18 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const stores = createStores(given)
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const sweep = createSweep({ ...needs, metrics })
-  const load = createAgentLoad(config.proxyInFlightPerAgent)
   const diskSpace = createDiskSpace(needs)
-  const callsInFlight = createCallsInFlight(needs)
+  const identifyTool = createToolIdentifier(needs)
   const listeners = createListeners(needs)
   const jobs = await createBackgroundJobs({ ...needs, vault, metrics })
   const { freshToken, revokeRemotely } = jobs
-  const credentialOf = credentialsFor({ ...needs, freshToken })
-  const callLog = measureCallLog(createCallLog(needs), metrics)
   const readiness = createReadiness({ ...needs, diskSpace, newestMigration: migrations.length })
 
   const http = await createHttp({ config, clock, log })
   measureResponses(http, metrics)
   guardDiskSpace(http, diskSpace)
   const reads = createReadBudget({ clock, rowsPerSecond: config.rowsReadPerSecond, isSelfRegistered: isAgentKey })
-  authenticateCalls(http, { ...needs, adminToken })
+  authenticateCalls(http, { ...needs, adminToken, identifyTool })
   const knowingAgents = shedLoad(http, config)
   const budget = limitStorage(http, { ...needs, diskSpace })
   const refusals = createRefusals({ ...needs, budget })
@@ -141,6 +136,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   operationsRoutes(http, { ...given, metrics, readiness })
   agentGuideRoutes(http, config.baseUrl)
   agentRoutes(http, needs)
+  toolKeyRoutes(http, needs)
   sessionRoutes(http, { ...needs, endPairingCodes: stores.pairingCodes.dropUnused })
   browserLoginRoutes(http, needs)
   userRoutes(http, needs)
@@ -158,6 +154,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   decisionRoutes(http, deciding)
   mutedAgentRoutes(http, needs)
   grantRoutes(http, needs)
+  pauseRoutes(http, needs)
   auditKeyRoutes(http, needs)
   auditRoutes(http, { ...needs, reads })
   callSeriesRoutes(http, { ...needs, reads })
@@ -165,15 +162,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   healthRoutes(http, { ...given, ...needs, metrics, version: readVersion() })
   await sandboxRoutes(http, needs)
   await legacyV1Routes(http, needs)
-  const holding = holdCalls({ ...needs, metrics, kickPushes: jobs.kickPushes })
-  const calling = {
-    ...{ ...needs, ...holding, refusals, budget, callLog, callsInFlight, load },
-    unsentAnswers: createUnsentAnswers(config),
-    routeOf: chooseRoute({ ...needs, credentialOf }),
-    ...knowingAgents(measureCalls(metrics, load)),
-  }
-  proxyRoutes(http, calling)
-  const heldCalls = serveHeldCalls(http, calling)
+  const calls = serveCalls(http, { ...needs, ...jobs, metrics, refusals, budget, knowingAgents })
+  const gateway = createGateway(http, { ...needs, ...calls, identifyTool, metrics, refusals })
   pageRoutes(http)
   http.addHook('preClose', sweep.stop)
 
@@ -181,17 +171,22 @@ export async function createApp(given: AppNeeds): Promise<App> {
     http,
     metrics,
     beginStop: readiness.beginStop,
-    sweep: sweep.run,
-    catchUp: () => Promise.all([jobs.catchUp(), heldCalls.due()]),
-    heldCallsMade: heldCalls.made,
+    gateway,
+    sweep: async () => {
+      await Promise.all([sweep.run(), gateway.keep()])
+    },
+    catchUp: () => Promise.all([jobs.catchUp(), calls.due()]),
+    heldCallsMade: calls.heldCallsMade,
     flushRefusals: () => refusals.flush(),
-    settle: callLog.flush,
+    settle: calls.settle,
     signRecord: async () => {
       for (const head of await stores.audit.signHeads()) log.info({ head: headText(head) }, 'audit chain head signed')
     },
-    checkCallsInFlight: callsInFlight.check,
+    checkCallsInFlight: async () => {
+      await Promise.all([calls.checkInFlight(), gateway.check()])
+    },
     checkListeners: listeners.check,
-    cutOffCalls: () => callsInFlight.endAll(new CallAborted('service_stopped')).then(callLog.flush),
+    cutOffCalls: calls.cutOff,
     jobsEnded: jobs.ended,
     ownerLoginUrl: async () => loginUrl(config, (await issueLoginToken(needs, { handle: ownerHandle }, {})).loginToken),
   }

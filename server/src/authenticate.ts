@@ -16,6 +16,7 @@ import type { Database, Queries } from './platform/database/database.ts'
 import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
 import { hasCookie, onlyCookie } from './platform/http/cookies.ts'
+import { tunnelledOf } from './platform/http/tunnelled.ts'
 import { Secret } from './platform/secret.ts'
 import { hashToken, isSameHash, isWellFormedToken } from './platform/tokens.ts'
 import { isLastSeenOutdated, sessionEnds, statusOf } from './sessions/session.ts'
@@ -23,11 +24,15 @@ import type { Session } from './sessions/session.ts'
 import type { SessionStore } from './sessions/session-store.ts'
 import type { User } from './sessions/user.ts'
 import type { UserStore } from './sessions/user-store.ts'
+import type { IdentifyTool } from './tool-keys/identify.ts'
+import type { CallingTool } from './tool-keys/tool-key.ts'
 
 export type Actor =
   | ({ kind: 'agent' } & CallingAgent)
   | { kind: 'user'; user: User; session: Session }
   | { kind: 'device'; user: User; device: Device }
+  /** Has a key that an agent made for its tools. */
+  | ({ kind: 'tool' } & CallingTool)
   | { kind: 'admin' }
   /** Has the metrics token. */
   | { kind: 'collector' }
@@ -40,6 +45,8 @@ declare module 'fastify' {
     startsSession?: boolean
     /** With `anyone`: callers of these kinds are identified, all others stay anonymous. */
     recognises?: readonly Actor['kind'][]
+    /** The key is where the tool puts the upstream's credential: bearer, password or API key. No cookie is read. */
+    takesToolCredential?: boolean
   }
   interface FastifyRequest {
     actor?: Actor
@@ -59,6 +66,7 @@ interface AuthenticateNeeds {
   users: UserStore
   sessions: SessionStore
   devices: DeviceStore
+  identifyTool: IdentifyTool
   adminToken: Secret
   clock: Clock
 }
@@ -106,17 +114,18 @@ export function authenticateCalls(http: Http, given: AuthenticateNeeds): void {
 function setActor(request: FastifyRequest, actor: Actor): void {
   request.actor = actor
   request.callerKey = callerKey(actor)
-  if (actor.kind === 'agent') request.loggedIds = { agent_id: actor.agent.agentId }
+  if (actor.kind === 'agent' || actor.kind === 'tool') request.loggedIds = { agent_id: actor.agent.agentId }
 }
 
-/** All sessions and devices of a user count as one caller. */
+/** All sessions and devices of a user count as one caller, and so do an agent and its tools. */
 function callerKey(actor: Actor): string {
   if (actor.kind === 'admin' || actor.kind === 'collector') return actor.kind
-  return actor.kind === 'agent' ? agentKey(actor.agent.agentId) : `user ${actor.user.userId}`
+  return 'agent' in actor ? agentKey(actor.agent.agentId) : `user ${actor.user.userId}`
 }
 
 const credentialOf: Record<Actor['kind'], string> = {
   agent: 'an agent token',
+  tool: 'a key for tools',
   user: "a user's session",
   device: "a device's session",
   admin: 'the admin token',
@@ -131,6 +140,11 @@ function wrongCredential(allow: readonly Actor['kind'][], came: Actor['kind']): 
 
 export function actingAgent({ actor }: FastifyRequest): Extract<Actor, { kind: 'agent' }> {
   if (actor?.kind !== 'agent') throw new Error('the route does not admit agents alone')
+  return actor
+}
+
+export function actingTool({ actor }: FastifyRequest): Extract<Actor, { kind: 'tool' }> {
+  if (actor?.kind !== 'tool') throw new Error('the route does not admit tools alone')
   return actor
 }
 
@@ -173,7 +187,7 @@ export function onBehalfOf<Needs extends { database: Database }>(request: Fastif
 async function holdCredential(needs: AuthenticateNeeds, tx: Queries, actor: Actor): Promise<boolean> {
   const { config, database, agents, users, sessions, devices, clock } = needs
   if (actor.kind === 'admin' || actor.kind === 'collector') return true
-  if (actor.kind === 'agent') return agents.lockWithToken(database, tx, actor.agent.agentId, actor.tokenHash)
+  if ('agent' in actor) return agents.lockWithToken(database, tx, actor.agent.agentId, actor.tokenHash)
   const { userId } = actor.user
   const user = await users.lock(database, tx, userId)
   if (!user || user.disabledAt) return false
@@ -191,6 +205,13 @@ function nobody(error: unknown): undefined {
 
 async function identify(request: FastifyRequest, needs: IdentifyNeeds): Promise<Actor> {
   const { authorization } = request.headers
+  // Its headers are meant for another host.
+  const tunnelled = tunnelledOf(request.raw)
+  if (tunnelled) return byToolKey(tunnelled.keySecret, tunnelled.address, needs)
+  if (request.routeOptions.config.takesToolCredential) {
+    assertNoBrowser(request)
+    return byToolKey(toolCredential(request), request.ip, needs)
+  }
   // An invalid bearer token never falls back to the cookie.
   if (authorization !== undefined) return byBearer(authorization, request.ip, needs)
   const token = onlyCookie(request, sessionCookie)
@@ -206,6 +227,7 @@ async function byBearer(authorization: string, address: string, needs: IdentifyN
   const tokenHash = hashToken(new Secret(token))
   if (isSameHash(tokenHash, needs.adminTokenHash)) return { kind: 'admin' }
   if (needs.metricsTokenHash && isSameHash(tokenHash, needs.metricsTokenHash)) return { kind: 'collector' }
+  if (isWellFormedToken('key', token)) return byToolKey(new Secret(token), address, needs)
   const actor = isWellFormedToken('agent', token)
     ? await byAgentToken(tokenHash, address, needs)
     : isWellFormedToken('device', token)
@@ -213,6 +235,34 @@ async function byBearer(authorization: string, address: string, needs: IdentifyN
       : await bySessionToken(token, needs)
   if (!actor) throw new ServiceError('unauthenticated')
   return actor
+}
+
+/** Answers come from the origin of the console: no browser gets one, whoever wrote the page that is open in it. */
+function assertNoBrowser(request: FastifyRequest): void {
+  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'service-worker': worker } = request.headers
+  const isBrowser = [origin, site, worker].some((value) => value !== undefined) || mode === 'navigate'
+  if (isBrowser || hasCookie(request, sessionCookie)) {
+    throw new ServiceError('forbidden', { message: 'This address is for tools. It can not be opened in a browser.' })
+  }
+}
+
+/** Where the tools of most APIs put a token. Never in the query, which ends up in logs. */
+function toolCredential({ headers: { authorization = '', 'x-api-key': apiKey } }: FastifyRequest): Secret | undefined {
+  const [, scheme = '', credential = ''] = /^(bearer|basic|token) ([\x21-\x7e]+)$/i.exec(authorization) ?? []
+  if (scheme === '') return typeof apiKey === 'string' && authorization === '' ? new Secret(apiKey) : undefined
+  if (scheme.toLowerCase() !== 'basic') return new Secret(credential)
+  const [, ...password] = Buffer.from(credential, 'base64').toString('latin1').split(':')
+  return new Secret(password.join(':'))
+}
+
+async function byToolKey(
+  secret: Secret | undefined,
+  address: string | undefined,
+  needs: IdentifyNeeds,
+): Promise<Actor> {
+  const tool = secret && (await needs.identifyTool(secret, address))
+  if (!tool) throw new ServiceError('unauthenticated')
+  return { kind: 'tool', ...tool }
 }
 
 async function byAgentToken(

@@ -32,6 +32,8 @@ const bounded: Record<string, string> = {
   'devices/push-store.ts dropOf': 'pushes of one access request',
   'devices/push-store.ts enqueue': 'devices of one user',
   'devices/push-store.ts forgetToken': 'pushes to one device',
+  'gateway/authority-store.ts delete': 'one row by its key',
+  'gateway/authority-store.ts listAuthorities': 'the current certificate and the one before or after it',
   'grants/grant-store.ts describe': 'the ids of a page',
   'grants/grant-store.ts apiHostsOf': 'the grants of the calls in flight',
   'grants/grant-store.ts findEnded': 'the grants of the calls in flight',
@@ -50,9 +52,14 @@ const bounded: Record<string, string> = {
   'providers/provider-store.ts dropIncomplete': 'a slug is of one provider',
   'providers/provider-store.ts namesOf': 'the ids of a page',
   'proxy/idempotency-store.ts forget': 'one row by its key',
+  'proxy/idempotency-store.ts forgetDenied': 'the keys of one call',
   'proxy/idempotency-store.ts forgetHeld': 'the keys of one call',
+  'proxy/idempotency-store.ts forgetRetries': 'the keys of one call',
   'sessions/session-store.ts lastSeen': 'the ids of a page',
   'sessions/session-store.ts listLive': 'the ids of those who listen',
+  'tool-keys/tool-key-store.ts delete': 'the grants of one key',
+  'tool-keys/tool-key-store.ts findCurrent': 'the keys it is given, of calls in flight',
+  'tool-keys/tool-key-store.ts list': 'the keys of one agent, which are limited',
 }
 
 /** `file function` of each statement without a limit. */

@@ -11,6 +11,9 @@ import { approvalMessage } from '@sallyport/protocol/approval-message'
 import { insertConnection } from '../testkit/access-requests.ts'
 import type { Person } from '../testkit/access-requests.ts'
 import { callsThat } from '../testkit/asking-calls.ts'
+import { callsThatPause } from '../testkit/pausing-calls.ts'
+import { callsOnKeys } from '../testkit/tool-keys.ts'
+import { once } from '../testkit/once.ts'
 import { onBothDatabases } from '../testkit/databases.ts'
 import { pairDevice, signAction } from '../testkit/device.ts'
 import type { TestDevice } from '../testkit/device.ts'
@@ -74,8 +77,11 @@ async function entered({ call, adminToken }: World) {
   return { provider_slug: body.slug, credential }
 }
 
-const onRequest = (action: string, body?: object): Case => {
-  return async (world) => ({ path: `/v4/access-requests/${await asked(world)}/${action}`, ...(body && { body }) })
+const onRequest = (action: string): Case => {
+  return async (world) => ({ path: `/v4/access-requests/${await asked(world)}/${action}` })
+}
+const onConnection = (action: string): Case => {
+  return async ({ connectionId }) => ({ path: `/v4/connections/${await connectionId()}${action}` })
 }
 const onDevice = (action: string, body?: object): Case => {
   return async ({ device }) => ({ path: `/v4/devices/${(await device()).deviceId}${action}`, ...(body && { body }) })
@@ -83,7 +89,6 @@ const onDevice = (action: string, body?: object): Case => {
 const plain = (path: string, body?: object): Case => {
   return () => ({ path, ...(body && { body }) })
 }
-
 const pushToken = { push_token: 'ab'.repeat(32) }
 const sandboxGrant: Case = async ({ call, agent }) => {
   const { body } = await call('POST', '/v4/sandbox/start', { token: agent.token })
@@ -93,6 +98,7 @@ const sandboxGrant: Case = async ({ call, agent }) => {
 const cases: Record<string, Case> = {
   ...callsThat(asking),
   'agent POST /v4/agents/rotate-token': plain('/v4/agents/rotate-token'),
+  ...callsOnKeys(granted),
   'agent POST /v4/access-requests': plain('/v4/access-requests', { provider: slug }),
   'agent POST /v4/access-requests/{id}/cancel': onRequest('cancel'),
   'agent POST /v4/grants/{id}/revoke': sandboxGrant,
@@ -117,6 +123,7 @@ const cases: Record<string, Case> = {
   'user POST /v4/muted-agents/{id}/unmute': async (world) => ({
     path: `/v4/muted-agents/${await muted(world)}/unmute`,
   }),
+  ...callsThatPause,
   'user POST /v4/devices/pairing-codes': plain('/v4/devices/pairing-codes'),
   'user POST /v4/devices/{id}/push-token': onDevice('/push-token', pushToken),
   'user DELETE /v4/devices/{id}': onDevice(''),
@@ -126,17 +133,13 @@ const cases: Record<string, Case> = {
     return { path: '/v4/auth/me', body: { require_device_approval: true } }
   },
   'user POST /v4/grants/{id}/revoke': async (world) => ({ path: `/v4/grants/${await granted(world)}/revoke` }),
-  'user DELETE /v4/connections/{id}': async ({ connectionId }) => ({
-    path: `/v4/connections/${await connectionId()}`,
-  }),
+  'user DELETE /v4/connections/{id}': onConnection(''),
   'user POST /v4/connections': async (world) => ({ path: '/v4/connections', body: await entered(world) }),
   'user PUT /v4/connections/{id}/credential': async (world) => {
     const { body } = await world.call('POST', '/v4/connections', { token: world.me.token, body: await entered(world) })
     return { path: `/v4/connections/${body.connection_id}/credential`, body: { credential } }
   },
-  'user POST /v4/connections/{id}/check': async ({ connectionId }) => ({
-    path: `/v4/connections/${await connectionId()}/check`,
-  }),
+  'user POST /v4/connections/{id}/check': onConnection('/check'),
   'user POST /v4/oauth/connect/start': plain('/v4/oauth/connect/start', { provider_slug: slug }),
   'user POST /v4/oauth/device/start': plain('/v4/oauth/device/start', { provider_slug: slug }),
   'user POST /v4/oauth/device/poll': async ({ call, me, clock }) => {
@@ -223,11 +226,6 @@ async function startWorld(t: TestContext, engine: Engine) {
     }
   }
   return { service, moments, make }
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => (made ??= make())
 }
 
 type Carrier = 'bearer' | 'cookie'
@@ -382,7 +380,6 @@ onBothDatabases('a credential that ends during its call', (engine) => {
     for (const { name, caseName, kind, method, prepare, carrier } of calls) {
       const ways = Object.entries(endings[kind])
       const [how, end] = ways[++turn % ways.length] ?? assert.fail()
-
       const world = await make()
       const { path, body = {} } = await prepare(world)
       const headers = await credentialOf(world, kind, carrier)

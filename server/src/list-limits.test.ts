@@ -4,9 +4,10 @@ import { test } from 'node:test'
 import { onBothDatabases } from '../testkit/databases.ts'
 import { startService } from '../testkit/service.ts'
 
-/** Those that read one record by its key, or what is of a size that its caller does not set. */
+/** Those that read one record by its key, or what is of a size that its caller does not set, or of 100 rows at most. */
 const notLists = [
   '/v4/access-requests/{id}',
+  '/v4/agents/keys',
   '/v4/agents/me',
   '/v4/audit/key',
   '/v4/audit/{id}',
@@ -17,10 +18,13 @@ const notLists = [
   '/v4/calls/{id}',
   '/v4/calls/{id}/receipt',
   '/v4/events',
+  '/v4/gateway',
+  '/v4/gateway/ca.pem',
   '/v4/grants/{id}/receipt',
   '/v4/health',
   '/v4/oauth/callback/{slug}',
   '/v4/oauth/resume',
+  '/v4/pause',
   '/v4/sandbox/echo',
 ]
 /** Not paged, but they search the record. */

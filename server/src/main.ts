@@ -142,9 +142,13 @@ async function serveCalls(
   generateReference(app.http)
   await app.http.listen({ host: mainAddress(config), port: config.port, backlog })
   const loopback = await listenOnOtherLoopback(app.http.server, config, log)
+  await app.gateway.listen()
   const metricsServer =
     config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config, log)
-  onReload(log, () => rereadCertificate(app.http.server, config))
+  onReload(log, () => {
+    app.gateway.rereadCertificate()
+    return rereadCertificate(app.http.server, config)
+  })
   const { timers, killSwitch } = startTimers(app, clock, log)
   const { database } = instance
   const running = { app, config, audience, database, egress, log, loopback, metricsServer, timers, killSwitch }
@@ -185,7 +189,8 @@ function serveAsWorker(running: Running, firstProcess: FirstProcess): void {
 }
 
 async function announce({ app, config, audience }: Pick<Running, 'app' | 'config' | 'audience'>): Promise<void> {
-  process.stdout.write(startScreen(config, audience, audience.mayHaveLink ? await ownerLink(app) : undefined))
+  const loginUrl = audience.mayHaveLink ? await ownerLink(app) : undefined
+  process.stdout.write(startScreen(config, audience, { loginUrl, gateway: app.gateway.address() }))
 }
 
 /**
@@ -275,10 +280,11 @@ async function endCalls(running: Running, signal: string | undefined): Promise<v
   metricsServer?.close()
   const loopbackClosed = loopback && closeOtherLoopback(app.http.server, loopback)
   const tooLate = sleep(config.stopSeconds * 1000, undefined, { ref: false })
-  const closed = Promise.all([app.http.close(), loopbackClosed, app.heldCallsMade()])
+  const closed = Promise.all([app.http.close(), loopbackClosed, app.heldCallsMade(), app.gateway.close()])
   await Promise.race([closed, tooLate])
   const cutOff = app.cutOffCalls()
   app.http.server.closeAllConnections()
+  app.gateway.destroyAll()
   await Promise.race([Promise.all([closed, cutOff]), sleep(cutOffPatienceMs)])
   await Promise.race([app.jobsEnded(), sleep(jobsPatienceMs)])
   for (const work of [app.flushRefusals, app.signRecord]) {

@@ -62,7 +62,8 @@ onBothDatabases('sealed columns', (engine) => {
     const { body } = await call('POST', '/v4/oauth/device/start', { token, body: { provider_slug: slug } })
     await oauth.approveDevice(body.user_code, { account: 'device' })
     const elsewhere = new Set(['sandboxes', 'login_flows', 'devices', 'callbacks', 'keyed_calls', 'v1_service_keys'])
-    for (const table of ['v1_clients', 'v1_items', 'held_calls', 'call_repeats']) elsewhere.add(table)
+    for (const table of ['v1_clients', 'v1_items', 'held_calls', 'call_repeats', 'gateway_authorities'])
+      elsewhere.add(table)
     const ours = sealedColumns.filter(({ table }) => !elsewhere.has(table))
     const keys = {
       provider_name: 'Keys',

@@ -5,6 +5,7 @@ import { accessTokenColumn, credentialColumn, refreshTokenColumn } from './conne
 import { deviceCode } from './connections/device-flow-store.ts'
 import { formerToken } from './connections/former-token-store.ts'
 import { pushToken } from './devices/push-store.ts'
+import { authorityPrivateKey } from './gateway/authority-store.ts'
 import { heldRequest, heldResponse, heldShown } from './held-calls/held-call-store.ts'
 import { repeatShown } from './held-calls/repeat-store.ts'
 import { legacyV1Columns } from './legacy-v1/legacy-v1-store.ts'
@@ -36,5 +37,6 @@ export const sealedColumns: readonly SealedColumn[] = [
   heldShown,
   heldResponse,
   repeatShown,
+  authorityPrivateKey,
   ...legacyV1Columns,
 ]

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os'
 import { relative } from 'node:path'
 import type { Config } from './config/config.ts'
+import type { GatewayAddress } from './gateway/gateway.ts'
 import { adminTokenFile } from './platform/operations/instance.ts'
 import type { Secret } from './platform/secret.ts'
 
@@ -12,7 +13,11 @@ export interface Audience {
 }
 
 /** Printed after `npm start`: the URLs, the path of the admin token, and commands to try. */
-export function startScreen(config: Config, { user }: Audience, loginUrl: Secret | undefined): string {
+export function startScreen(
+  config: Config,
+  { user }: Audience,
+  { loginUrl, gateway }: { loginUrl: Secret | undefined; gateway: GatewayAddress | undefined },
+): string {
   const base = config.baseUrl.origin
   const token = adminTokenFile(config)
   const shownToken = token === undefined ? 'from SALLYPORT_ADMIN_TOKEN' : nearestPath(token)
@@ -24,6 +29,7 @@ export function startScreen(config: Config, { user }: Audience, loginUrl: Secret
   Admin token  ${shownToken}
 ${readersOfToken(user)}
   Reference    ${base}/docs
+  Gateway      ${gateway ? `${gateway.tls ? 'https' : 'http'}://${gateway.host}:${gateway.port}, for tools that take a proxy` : 'off'}
 
   See how a credential is kept from an agent: paste this into another terminal.
 

@@ -19,7 +19,9 @@ import { createRevocationStore } from './connections/revocation-store.ts'
 import { challengeStore } from './devices/challenge-store.ts'
 import { deviceStore } from './devices/device-store.ts'
 import { pairingCodeStore } from './devices/pairing-code-store.ts'
+import { pauseStore } from './pauses/pause-store.ts'
 import { createPushStore } from './devices/push-store.ts'
+import { createAuthorityStore } from './gateway/authority-store.ts'
 import { isApproved } from './grants/approved-agent-store.ts'
 import { grantStore } from './grants/grant-store.ts'
 import { standingStore } from './grants/standing-store.ts'
@@ -37,6 +39,7 @@ import { createLoginFlowStore } from './sessions/login-flow-store.ts'
 import { loginTokenStore } from './sessions/login-token-store.ts'
 import { sessionStore } from './sessions/session-store.ts'
 import { userStore } from './sessions/user-store.ts'
+import { toolKeyStore } from './tool-keys/tool-key-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Database } from './platform/database/database.ts'
 import { createStorageLimits } from './platform/limits/storage-limits.ts'
@@ -69,11 +72,14 @@ export function createStores({ database, vault, clock }: { database: Database; v
     idempotency: createIdempotency(vault),
     heldCallStore: createHeldCallStore(vault),
     repeats: createRepeatStore(vault),
+    toolKeys: toolKeyStore,
+    authorities: createAuthorityStore(vault),
     sandboxes: createSandboxStore(vault),
     callbacks: createCallbackStore(vault),
     pushes: createPushStore(vault),
     accessRequests: accessRequestStore,
     mutedAgents: mutedAgentStore,
+    pauses: pauseStore,
     legacyV1: createLegacyV1Store(vault),
     audit: createAuditLog({ database, auditChains: auditChainStore, auditKeys, isApproved, clock }),
     auditChains: auditChainStore,
@@ -86,3 +92,5 @@ export function createStores({ database, vault, clock }: { database: Database; v
     storageLimits: createStorageLimits({ database, clock }),
   }
 }
+
+export type Stores = ReturnType<typeof createStores>

@@ -24,6 +24,7 @@ import type { SandboxStore } from './sandbox/sandbox-store.ts'
 import type { LoginFlowStore } from './sessions/login-flow-store.ts'
 import type { LoginTokenStore } from './sessions/login-token-store.ts'
 import type { SessionStore } from './sessions/session-store.ts'
+import type { ToolKeyStore } from './tool-keys/tool-key-store.ts'
 
 export interface SweepNeeds extends RetentionNeeds {
   config: Pick<Config, 'auditRetentionDays' | 'sandboxRetentionDays' | 'unapprovedAgentDays' | 'v1KeyOverlapHours'>
@@ -45,6 +46,7 @@ export interface SweepNeeds extends RetentionNeeds {
   idempotency: Idempotency
   heldCallStore: HeldCallStore
   repeats: RepeatStore
+  toolKeys: ToolKeyStore
   legacyV1: LegacyV1Store
 }
 
@@ -94,6 +96,7 @@ async function sweep(needs: SweepNeeds, stopping: AbortSignal): Promise<Retentio
     (tx) => needs.heldCallStore.dropResponses(tx, now),
     (tx) => needs.heldCallStore.dropOld(tx, now),
     (tx) => needs.repeats.dropExpired(tx, now),
+    (tx) => needs.toolKeys.dropExpired(tx, now),
     (tx) => needs.callbacks.dropWaitingBefore(tx, daysAgo(2)),
     (tx) => dropRequests(needs, tx, needs.accessRequests.listUnapprovedBefore(tx, unapprovedSince, rowsPerBatch)),
   ]

@@ -112,6 +112,13 @@ const nothing = (path: string, body: object): Route => ({
   call: ({ call }) => call('POST', path, { body }),
 })
 
+/** Calls that wait and keys for tools: only an agent with a grant from a user has them. */
+const onlyGranted = (method: string, path: string, body?: object): Route => ({
+  bound: 0,
+  status: 404,
+  call: ({ call, agent }) => call(method, path, { token: agent.token, ...(body && { body }) }),
+})
+
 async function v1Call(caller: Caller, path: string, bodyOf: (client: TestClient) => object): Promise<Reply> {
   const v1 = await caller.v1()
   const probe = { ...caller, call: caller.call }
@@ -125,12 +132,9 @@ async function v1Call(caller: Caller, path: string, bodyOf: (client: TestClient)
 }
 
 const routes: Record<string, Route> = {
-  // Only an agent with a grant from a user has calls that wait.
-  'POST /v4/calls/{id}/cancel': {
-    bound: 0,
-    status: 404,
-    call: asAgent('/v4/calls/cal_01k9x3v7qmf5v8t2w4y6z8abcd/cancel'),
-  },
+  'POST /v4/calls/{id}/cancel': onlyGranted('POST', '/v4/calls/cal_01k9x3v7qmf5v8t2w4y6z8abcd/cancel'),
+  'POST /v4/agents/keys': onlyGranted('POST', '/v4/agents/keys', { grant_ids: ['grt_01k9x3v7qmf5v8t2w4y6z8abcd'] }),
+  'DELETE /v4/agents/keys/{id}': onlyGranted('DELETE', '/v4/agents/keys/key_01k9x3v7qmf5v8t2w4y6z8abcd'),
   'POST /v4/agents/register': {
     bound: perAddress * ofRequests,
     call: ({ call }) => {

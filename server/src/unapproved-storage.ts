@@ -55,6 +55,9 @@ const storedBy: Readonly<Record<string, Stored>> = {
   'POST /v1/kv/read': { bytes: 1200, isV1Record: true },
   // Its own budget.
   'POST /v4/proxy': nothing,
+  // Only for grants that a user approved, with a rate of its own.
+  'POST /v4/agents/keys': nothing,
+  'DELETE /v4/agents/keys/:id': nothing,
   // Only with a token that an admin has issued.
   'POST /v4/auth/login': nothing,
   'POST /v4/auth/login/preview': nothing,

@@ -61,10 +61,12 @@ export const forAi: Record<string, AccessRows> = {
     read: `
       GET https://huggingface.co/api/models/o/m
       POST /api/models/o/m/paths-info/main {"paths":["a"]}
+      POST /api/datasets/o/d/paths-info/main {"paths":["a"]}
       POST /datasets/o/d.git/git-upload-pack 0032want @content-type: application/x-git-upload-pack-request`,
     write: `
       POST https://huggingface.co/api/models/o/m/commit/main {}
       POST /api/models/o/paths-info/discussions {"title":"a"}
+      POST /api/collections/o/c/paths-info/main {}
       POST /api/models/o/m/branch/git-upload-pack @content-type: application/x-git-upload-pack-request
       POST https://router.huggingface.co/v1/chat/completions {"messages":[]}`,
     destructive: `

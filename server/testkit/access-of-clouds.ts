@@ -11,6 +11,7 @@ export const forClouds: Record<string, AccessRows> = {
       POST / {"TableName":"t"} ${amz} @X-Amz-Target: DynamoDB_20120810.Query
       POST https://secretsmanager.eu-west-1.amazonaws.com/ {"SecretId":"s"} ${amz} @X-Amz-Target: secretsmanager.GetSecretValue
       POST https://logs.eu-west-1.amazonaws.com/ {"logGroupName":"g"} ${amz} @X-Amz-Target: Logs_20140328.FilterLogEvents
+      POST https://cloudtrail.eu-west-1.amazonaws.com/ {} ${amz} @X-Amz-Target: CloudTrail_20131101.LookupEvents
       POST https://monitoring.eu-west-1.amazonaws.com/service/GraniteServiceVersion20100801/operation/ListMetrics @content-type: application/cbor
       GET https://s3.eu-west-1.amazonaws.com/bucket/key
       GET https://lambda.eu-west-1.amazonaws.com/2015-03-31/functions`,
@@ -21,6 +22,7 @@ export const forClouds: Record<string, AccessRows> = {
       POST / Action=StartInstances&Version=2016-11-15
       PUT /?Action=DescribeInstances
       POST / Action=GetFlowLogsIntegrationTemplate&FlowLogId=f
+      POST / Action=GetConsoleScreenshot&InstanceId=i-1&WakeUp=true
       POST https://dynamodb.eu-west-1.amazonaws.com/ {"TableName":"t"} ${amz} @X-Amz-Target: DynamoDB_20120810.PutItem
       POST / {"Statement":"SELECT 1"} ${amz} @X-Amz-Target: DynamoDB_20120810.ExecuteStatement
       POST https://states.eu-west-1.amazonaws.com/ {"activityArn":"a"} ${amz} @X-Amz-Target: AWSStepFunctions.GetActivityTask
@@ -28,6 +30,7 @@ export const forClouds: Record<string, AccessRows> = {
       PUT https://s3.eu-west-1.amazonaws.com/bucket/key
       POST https://lambda.eu-west-1.amazonaws.com/2015-03-31/functions/f/invocations {}
       POST https://lambda.eu-west-1.amazonaws.com/2015-03-31/functions/f/invocations {} @X-Amz-Target: Foo.ListBars
+      GET https://lambda.eu-west-1.amazonaws.com/?Action=CreateThing
       POST https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse {}`,
     destructive: `
       GET https://ec2.eu-west-1.amazonaws.com/?Action=TerminateInstances&Version=2016-11-15
@@ -40,7 +43,8 @@ export const forClouds: Record<string, AccessRows> = {
       POST https://sqs.eu-west-1.amazonaws.com/ {"QueueUrl":"q"} ${amz} @X-Amz-Target: AmazonSQS.PurgeQueue
       DELETE https://s3.eu-west-1.amazonaws.com/bucket/key
       POST https://bucket.s3.eu-west-1.amazonaws.com/?delete <Delete/> @content-type: application/xml
-      DELETE https://lambda.eu-west-1.amazonaws.com/2015-03-31/functions/f`,
+      DELETE https://lambda.eu-west-1.amazonaws.com/2015-03-31/functions/f
+      GET https://lambda.eu-west-1.amazonaws.com/?Action=DeleteThing`,
   },
   buildkite: {
     read: 'GET https://api.buildkite.com/v2/organizations/o/pipelines',
@@ -89,6 +93,7 @@ export const forClouds: Record<string, AccessRows> = {
     write: `
       POST https://api.datadoghq.com/api/v1/monitor {"type":"metric alert"}
       POST /api/v2/series {"series":[]}
+      POST /api/v2/other/events/search {}
       POST /api/v1/monitor/1/mute
       GET /api/v1/graph/snapshot?metric_query=a&start=1&end=2`,
     destructive: `
@@ -122,6 +127,8 @@ export const forClouds: Record<string, AccessRows> = {
       POST https://pubsub.googleapis.com/v1/projects/p/topics/t:publish {"messages":[]}
       POST /v1/projects/p/subscriptions/s:pull {"maxMessages":1}
       POST https://firestore.googleapis.com/v1/projects/p/databases/d/documents:commit {"writes":[{"update":{}}]}
+      POST /v1/projects/p/databases/d/documents:batchGet {"newTransaction":{"readWrite":{}}}
+      POST /v1/projects/p/databases/d/documents/users/u:runQuery {"new_transaction":{}}
       POST https://translation.googleapis.com/v3/projects/p:translateText {}`,
     destructive: `
       DELETE https://storage.googleapis.com/storage/v1/b/bucket/o/a%2Fb
@@ -176,9 +183,11 @@ export const forClouds: Record<string, AccessRows> = {
     read: `
       GET https://api.pagerduty.com/incidents
       POST /analytics/metrics/incidents/all {"filters":{}}
+      POST /analytics/metrics/incidents/teams/all {"filters":{}}
       POST /analytics/raw/incidents {"filters":{}}`,
     write: `
       POST https://api.pagerduty.com/incidents {"incident":{}}
+      POST /analytics/metrics/something/new {"filters":{}}
       PUT /incidents/1 {"incident":{"status":"resolved"}}`,
     destructive: 'DELETE https://api.pagerduty.com/services/1',
   },
@@ -190,15 +199,19 @@ export const forClouds: Record<string, AccessRows> = {
   supabase: {
     read: `
       GET https://ref.supabase.co/rest/v1/todos?select=*
-      POST /storage/v1/object/list/bucket {"prefix":""}`,
+      POST /storage/v1/object/list/bucket {"prefix":""}
+      POST /graphql/v1 {"query":"{ todosCollection { edges { node { id } } } }"}`,
     write: `
       POST https://ref.supabase.co/rest/v1/todos {"task":"a"}
       POST /rest/v1/rpc/fn {}
+      POST /graphql/v1 {"query":"mutation { insertIntotodosCollection(objects: []) { affectedCount } }"}
+      GET /graphql/v1?query=mutation{addTodo}
       GET /functions/v1/fn
       POST /functions/v1/fn {}`,
     destructive: `
       DELETE https://ref.supabase.co/rest/v1/todos?id=eq.1
       POST /storage/v1/bucket/b/empty
+      POST /graphql/v1 {"query":"mutation { deleteFromtodosCollection(atMost: 1) { affectedCount } }"}
       POST /storage/v1/vector/DeleteVectors {"keys":["a"]}`,
   },
   vercel: {

@@ -142,6 +142,7 @@ export const accessOfPresets: Record<string, AccessRows> = {
       POST /v1.0/search/query {"requests":[{"entityTypes":["message"]}]}
       POST /v1.0/me/calendar/getSchedule {"schedules":[]}
       POST /v1.0/me/getMemberGroups {"securityEnabledOnly":false}
+      POST /v1.0/me/findMeetingTimes {"attendees":[]}
       POST /v1.0/$batch {"requests":[{"id":"1","method":"GET","url":"/me"}]}`,
     write: `
       POST https://graph.microsoft.com/v1.0/me/sendMail {"message":{}}
@@ -162,7 +163,9 @@ export const accessOfPresets: Record<string, AccessRows> = {
     read: `
       GET https://registry.npmjs.org/fastify
       POST /-/npm/v1/security/advisories/bulk {"fastify":["1.0.0"]}`,
-    write: 'PUT https://registry.npmjs.org/a {"name":"a"}',
+    write: `
+      PUT https://registry.npmjs.org/a {"name":"a"}
+      POST /-/npm/v1/security/audits {"requires":{}}`,
     destructive: 'DELETE https://registry.npmjs.org/a/-rev/1',
   },
   postmark: {
@@ -220,13 +223,15 @@ export const accessOfPresets: Record<string, AccessRows> = {
       POST /api/conversations.history {"channel":"C1"}
       GET /api/auth.test
       POST /api/search.messages query=delete
-      GET https://files.slack.com/files-pri/T1-F1/a.png`,
+      GET https://files.slack.com/files-pri/T1-F1/a.png
+      GET /files-tmb/T1-F1-abc/a_360.png`,
     write: `
       POST https://slack.com/api/chat.postMessage {"channel":"C1","text":"delete"}
       GET /api/chat.postMessage?channel=C1&text=a
       GET /api/conversations.archive?channel=C1
       GET /api/something.new
-      POST /api/users.profile.set {"profile":{}}`,
+      POST /api/users.profile.set {"profile":{}}
+      GET https://files.slack.com/upload/v1/a`,
     destructive: `
       POST https://slack.com/api/chat.delete {"channel":"C1","ts":"1"}
       GET /api/chat.delete?channel=C1&ts=1
@@ -265,6 +270,7 @@ export const accessOfPresets: Record<string, AccessRows> = {
       GET https://api.telegram.org/{credential}/getMe
       POST /{credential}/getChat {"chat_id":1}
       GET /{credential}/getUpdates?limit=1
+      GET /{credential}/test/getMyCommands
       GET /file/{credential}/photos/1.jpg`,
     write: `
       POST https://api.telegram.org/{credential}/sendMessage {"chat_id":1,"text":"delete"}
@@ -272,7 +278,8 @@ export const accessOfPresets: Record<string, AccessRows> = {
       GET /{credential}/getUpdates?offset=7
       POST /{credential}/getUpdates {"offset":7}
       GET /{credential}/getUpdates?allowed_updates=[]
-      GET /{credential}/somethingNew`,
+      GET /{credential}/somethingNew
+      GET /{credential}/getSomethingNew`,
     destructive: `
       POST https://api.telegram.org/{credential}/deleteMessage {"chat_id":1}
       GET /{credential}/deleteMessages?chat_id=1

@@ -1,6 +1,6 @@
 import type { AccessRows } from './access-rows.ts'
 
-const jira = (base: string): AccessRows => ({
+const jira = (base: string, confluence: string): AccessRows => ({
   read: `
     GET ${base}/rest/api/3/issue/A-1
     POST ${base}/rest/api/3/search {"jql":"project = A"}
@@ -11,7 +11,10 @@ const jira = (base: string): AccessRows => ({
     POST ${base}/rest/api/3/issue {"fields":{"summary":"delete"}}
     POST ${base}/rest/api/3/issue/A-1/transitions {"transition":{"id":"5"}}
     PUT ${base}/rest/api/3/issue/A-1 {}
-    POST ${base}/rest/api/3/search/other {}`,
+    POST ${base}/rest/api/3/search/other {}
+    GET ${base}/rest/api/3/issue/A-1?fields=summary&updateHistory=true
+    GET ${base}/rest/agile/1.0/issue/A-1?updateHistory=true
+    GET ${confluence}/wiki/rest/api/content/1?trigger=viewed`,
   destructive: `
     DELETE ${base}/rest/api/3/issue/A-1
     POST ${base}/rest/api/3/bulk/issues/delete {"selectedIssueIdsOrKeys":["A-1"]}
@@ -45,10 +48,12 @@ export const forWork: Record<string, AccessRows> = {
     destructive: `
       DELETE https://app.asana.com/api/1.0/tasks/1
       POST /api/1.0/workspaces/1/removeUser {"data":{"user":"2"}}
+      POST /api/1.0/tasks/1 {"options":{"method":"delete"}}
+      POST /api/1.0/tasks/1 opt_method=delete
       POST /api/1.0/batch {"data":{"actions":[{"method":"post","relative_path":"/workspaces/1/removeUser"}]}}
       POST /api/1.0/batch {"data":{"actions":[{"method":"delete","relative_path":"/tasks/1"}]}}`,
   },
-  atlassian: jira('https://api.atlassian.com/ex/jira/c1'),
+  atlassian: jira('https://api.atlassian.com/ex/jira/c1', 'https://api.atlassian.com/ex/confluence/c1'),
   clickup: {
     read: 'GET https://api.clickup.com/api/v2/list/1/task',
     write: `
@@ -67,10 +72,13 @@ export const forWork: Record<string, AccessRows> = {
       POST /crm/v3/objects/contacts/search {"filterGroups":[]}
       POST /crm/v3/objects/contacts/batch/read {"inputs":[]}
       POST /crm/v4/associations/contacts/companies/batch/read {"inputs":[]}
+      POST /cms/v3/blogs/posts/batch/read {"inputs":["1"]}
+      POST /cms/hubdb/2026-03/tables/1/rows/draft/batch/read {"inputs":["1"]}
       POST /collector/graphql {"query":"{ CRM { contact_collection { total } } }"}`,
     write: `
       POST https://api.hubapi.com/crm/v3/objects/contacts {"properties":{}}
       POST /crm/v3/objects/contacts/batch/update {"inputs":[]}
+      POST /cms/v3/other/things/batch/read {"inputs":["1"]}
       POST /cms/v3/source-code/draft/content/batch/read {}
       POST /cms/source-code/2026-03/draft/content/batch/read {}`,
     destructive: `
@@ -97,7 +105,7 @@ export const forWork: Record<string, AccessRows> = {
       POST /contacts/merge {"from":"1","into":"2"}
       POST /conversations/redact {"type":"conversation_part"}`,
   },
-  jira: jira('https://acme.atlassian.net'),
+  jira: jira('https://acme.atlassian.net', 'https://acme.atlassian.net'),
   linear: {
     read: `
       POST https://api.linear.app/graphql {"query":"{ issues { nodes { id archivedAt } } }"}
@@ -115,7 +123,8 @@ export const forWork: Record<string, AccessRows> = {
       GET https://api.notion.com/v1/pages/1
       POST /v1/search {"query":"a"}
       POST /v1/databases/1/query {"filter":{}}
-      POST /v1/data_sources/1/query {"filter":{}}`,
+      POST /v1/data_sources/1/query {"filter":{}}
+      POST /v1/blocks/meeting_notes/query {"limit":10}`,
     write: `
       POST https://api.notion.com/v1/pages {"properties":{}}
       PATCH /v1/pages/1 {"in_trash":true}
@@ -135,6 +144,8 @@ export const forWork: Record<string, AccessRows> = {
       POST https://acme.my.salesforce.com/services/data/v62.0/sobjects/Account {"Name":"a"}
       GET /services/apexrest/close-all-cases
       POST /services/data/v62.0/jobs/ingest {"object":"Account","operation":"insert"}
+      POST /services/data/v62.0/parameterizedSearch {"q":"a","updateViewStat":"true"}
+      GET /services/data/v62.0/parameterizedSearch?q=a&updateTracking=true
       POST /services/data/v62.0/composite/sobjects {"records":[]}
       POST /services/data/v62.0/graphql {"query":"mutation { uiapi { AccountCreate(input: {}) { Record { Id } } } }"}`,
     destructive: `
@@ -159,6 +170,8 @@ export const forWork: Record<string, AccessRows> = {
     write: `
       POST https://acme.zendesk.com/api/v2/tickets.json {"ticket":{"comment":{"body":"delete"}}}
       PUT /api/v2/tickets/1.json {"ticket":{"status":"solved"}}
+      GET /api/v2/users/me/session/renew
+      GET /api/v2/views/1/export.json
       POST /api/v2/custom_objects/cars/jobs {"job":{"action":"create","items":[]}}`,
     destructive: `
       DELETE https://acme.zendesk.com/api/v2/tickets/1.json

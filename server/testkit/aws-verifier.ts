@@ -22,7 +22,8 @@ export interface AwsServer {
 }
 
 export type Verdict =
-  { accessKeyId: string; signature: string } | { refused: string; stringToSign?: string; canonicalRequest?: string }
+  | { accessKeyId: string; signature: string }
+  | { refused: string; stringToSign?: string; canonicalRequest?: string }
 
 const authorization =
   /^AWS4-HMAC-SHA256 Credential=([^/,]+)\/(\d{8})\/([^/,]+)\/([^/,]+)\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/

@@ -1,6 +1,6 @@
 /**
- * A real browser for tests: the one that SALLYPORT_TEST_BROWSER names, one that this machine has, one that playwright
- * can download, or Debian's. Reports on standard error which one it uses, and its progress. Most tests only need the
+ * A real browser for tests: the one that SALLYPORT_TEST_BROWSER names, one that this machine has, Debian's, or one
+ * that playwright can download. Reports on standard error which one it uses, and its progress. Most tests only need the
  * headless shell, which Debian has as a separate package: it opens pages in half the time.
  */
 import { existsSync } from 'node:fs'
@@ -50,13 +50,18 @@ export async function findBrowser({ isWhole = false }: BrowserWanted = {}): Prom
   const found = findOnMachine()
   if (found !== undefined) return take(found, 'found on this machine')
   if (existsSync(chromium.executablePath())) return take(chromium.executablePath(), 'fetched before')
-  if (await fetchWithPlaywright()) return take(chromium.executablePath(), 'fetched')
-  const installed = (await installOnDebian('chromium')) ? findOnMachine() : undefined
+  const installed = (await installOnDebian(['chromium'])) ? findOnMachine() : undefined
   if (installed !== undefined) return take(installed, 'installed with apt-get')
+  if (await fetchWithPlaywright()) return take(chromium.executablePath(), 'fetched')
   throw new Error(
     'No browser for the tests: none is on this machine, and none could be fetched or installed (see above). ' +
       'Install Chromium or Chrome, or name one with SALLYPORT_TEST_BROWSER.',
   )
+}
+
+/** A full one, on this machine. */
+export function hasBrowser(): boolean {
+  return Boolean(process.env['SALLYPORT_TEST_BROWSER'] ?? findOnMachine()) || existsSync(chromium.executablePath())
 }
 
 function take(path: string, how: string): string {

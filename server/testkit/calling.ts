@@ -17,6 +17,7 @@ import type { Environment } from '../src/platform/config/settings.ts'
 import { recorded } from './audit.ts'
 import type { RecordedEvent } from './audit.ts'
 import { sharedAuthority } from './certificates.ts'
+import type { FixedClock } from './clock.ts'
 import { startConnectionTest } from './connections.ts'
 import type { ConnectionTest } from './connections.ts'
 import { insertGrant } from './grants.ts'
@@ -25,7 +26,7 @@ import { acme, client } from './providers.ts'
 import { startService } from './service.ts'
 import type { Reply, TestService } from './service.ts'
 import { startTlsUpstream } from './tls-upstream.ts'
-import type { Listening } from './tls-upstream.ts'
+import type { AnswerHandshake, Listening } from './tls-upstream.ts'
 
 export interface Received {
   method: string
@@ -47,11 +48,14 @@ export interface CallingOptions {
   answer?: Answer
   /** Instead of `answer`, with a body that was not read. */
   unread?: RequestListener | undefined
+  /** Takes WebSocket handshakes. */
+  onHandshake?: AnswerHandshake
   settings?: Environment
   /** Members of the provider. */
   provider?: object
   terms?: Partial<Grant>
   lookup?: Lookup
+  clock?: FixedClock
   /** Changes the app before the first call. */
   prepare?: (app: TestService['app']) => void
 }
@@ -85,16 +89,20 @@ export interface Streamed {
 /** The token of a connection that was made in the store: the upstream gets it, and no response may contain it. */
 export const accessToken = 'gho_Zm9vYmFyMTIzNDU2Nzg5MGFiY2Rl'
 
+/** The client went away before its body had arrived. */
+const gone = () => undefined
+
 export async function startUpstream(
   t: Pick<TestContext, 'after'>,
   answer: Answer = (response) => response.setHeader('content-type', 'application/json').end('{"ok":true}'),
   unread?: RequestListener,
+  onHandshake?: AnswerHandshake,
 ): Promise<TestUpstream> {
   const certificate = await (
     await sharedAuthority()
   ).issue({ names: ['localhost', '*.example.com', '*.myshopify.com'] })
   const received: Received[] = []
-  const listening = await startTlsUpstream(t, certificate, (request, response) => {
+  const answerRequest: RequestListener = (request, response) => {
     const { method = '', url: path = '', headers } = request
     response.on('error', () => undefined)
     if (unread) {
@@ -106,8 +114,9 @@ export async function startUpstream(
       const one = { method, path, headers, body: body.toString() }
       received.push(one)
       answer(response, one)
-    })
-  })
+    }, gone)
+  }
+  const listening = await startTlsUpstream(t, certificate, answerRequest, { onHandshake })
   const host = `localhost:${listening.port}`
   return { ...listening, host, url: `https://${host}/things`, received }
 }
@@ -116,12 +125,12 @@ export async function startUpstream(
 export async function startCalling(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
-  { answer, unread, settings, provider, terms, lookup, prepare }: CallingOptions = {},
+  { answer, unread, onHandshake, settings, provider, terms, lookup, clock, prepare }: CallingOptions = {},
 ): Promise<Calling> {
-  const upstream = await startUpstream(t, answer, unread)
+  const upstream = await startUpstream(t, answer, unread, onHandshake)
   const clients = endingClients(t)
   const reached = { SALLYPORT_EGRESS_ALLOW: upstream.host, SALLYPORT_EGRESS_CA_FILE: (await sharedAuthority()).caFile }
-  const service = await startService(t, engine, { ...reached, ...settings }, undefined, lookup, prepare)
+  const service = await startService(t, engine, { ...reached, ...settings }, clock, lookup, prepare)
   const body = { ...acme, ...client, slug: 'acme', api_hosts: [upstream.host], ...provider }
   const { provider_id: providerId } = made(
     await service.call('POST', '/v4/providers', { token: service.adminToken, body }),
@@ -141,7 +150,7 @@ export async function startOAuthCalling(
     provider,
     terms,
     oauth,
-  }: Omit<CallingOptions, 'lookup' | 'prepare'> & { oauth?: OAuthServerOptions } = {},
+  }: Omit<CallingOptions, 'lookup' | 'clock' | 'prepare'> & { oauth?: OAuthServerOptions } = {},
 ): Promise<Calling & { service: ConnectionTest }> {
   const upstream = await startUpstream(t, answer)
   const clients = endingClients(t)

@@ -126,6 +126,7 @@ export const credentialCalls: Record<string, { refused: string[]; harmless: stri
       'POST https://storage.googleapis.com/storage/v1/b/bucket/notificationConfigs',
       'PATCH https://bigquery.googleapis.com/bigquery/v2/projects/p/datasets/d',
       'POST https://bigquery.googleapis.com/bigquery/v2/projects/p/datasets/d/tables/t:setIamPolicy',
+      'POST https://bigquery.googleapis.com/bigquery/v2/projects/p/datasets/d/tables/t/rowAccessPolicies:batchDelete',
       'PUT https://pubsub.googleapis.com/v1/projects/p/subscriptions/s',
       'POST https://pubsub.googleapis.com/v1/projects/p/subscriptions/s:modifyPushConfig',
       'POST https://pubsub.googleapis.com/v1/projects/p/topics/t:setIamPolicy',
@@ -266,5 +267,6 @@ export const batchCalls: Record<string, string[]> = {
     'POST https://acme.my.salesforce.com/services/data/v62.0/graphql',
   ],
   shopify: ['POST https://ada.myshopify.com/admin/api/2026-10/graphql.json'],
+  supabase: ['POST https://abcdefghijklmnopqrst.supabase.co/graphql/v1'],
   zoom: ['POST https://api.zoom.us/v3/graphql'],
 }

@@ -63,6 +63,14 @@ const conditions: Condition[] = [
     },
   },
   {
+    name: 'user paused agents',
+    needsConnection: true,
+    apply: ({ state, userId }, { pauses }, { database, clock }) => {
+      state.grant.isPaused = true
+      return pauses.insert(database.queries, userId, clock.now())
+    },
+  },
+  {
     name: 'connection needs a new sign-in',
     needsConnection: true,
     apply: async ({ state, connectionId }, { connections, refreshes }, { database: { queries } }) => {

@@ -26,6 +26,7 @@ export async function insertGrant(
     revokedAt: null,
     revokedBy: null,
     isCutOff: false,
+    isPaused: false,
     ...defaultTerms,
     ...terms,
   }

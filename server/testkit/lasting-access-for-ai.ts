@@ -82,7 +82,8 @@ export const forAi: Record<string, Table[]> = {
         POST /v1alpha/auth_tokens
         POST /v1beta/webhooks
         POST /batch
-        POST /v1beta/tunedModels/1/permissions`,
+        POST /v1beta/tunedModels/1/permissions
+        POST /v1beta/tunedModels/1:transferOwnership`,
       allowed: `
         GET /v1beta/models
         POST /v1beta/models/gemini-pro:generateContent

@@ -7,7 +7,10 @@ export interface Answer {
 
 /** `hang` and `cut` stop the call before the provider sees it; `lost` drops the response after processing. */
 export type InsteadOfAnswer =
-  { status: number; headers?: Record<string, string>; body?: string } | 'hang' | 'cut' | 'lost'
+  | { status: number; headers?: Record<string, string>; body?: string }
+  | 'hang'
+  | 'cut'
+  | 'lost'
 
 export interface Faults {
   raise: {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 
 /** Browsers block some lower ports. */
 const lowest = 10_100
@@ -38,4 +38,17 @@ async function canListen(port: number, host: string): Promise<boolean> {
   }
   await once(server.close(), 'close')
   return true
+}
+
+/** Whether a program accepts connections at this port on loopback. */
+export async function isListening(port: number): Promise<boolean> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
 }

@@ -4,11 +4,6 @@ import { once } from 'node:events'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Installs missing programs if possible. A test whose program is still missing fails and names it. */
-export async function bringPrograms(names: readonly string[]): Promise<void> {
-  for (const name of names) if (findProgram([name]) === undefined) await installOnDebian(name)
-}
-
 export function findProgram(names: readonly string[]): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isProgram)
@@ -23,14 +18,16 @@ export function isProgram(path: string): boolean {
   }
 }
 
-export async function installOnDebian(name: string): Promise<boolean> {
+/** All at once: apt-get takes seconds each time to read what there is. */
+export async function installOnDebian(packages: readonly string[]): Promise<boolean> {
+  if (packages.length === 0) return true
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return false
-  say(`Installing the package ${name} with apt-get (this can take minutes) …`)
+  say(`Installing ${packages.join(', ')} with apt-get (this can take minutes) …`)
   // Another installation may be running.
   const quietly = ['-qq', '-o', 'DPkg::Lock::Timeout=300']
   return (
     (await run('apt-get', [...quietly, 'update'])) &&
-    (await run('apt-get', [...quietly, 'install', '--yes', '--no-install-recommends', name]))
+    (await run('apt-get', [...quietly, 'install', '--yes', '--no-install-recommends', ...packages]))
   )
 }
 

@@ -32,8 +32,8 @@ export async function startProviderTest(
     asAdmin,
     create: (body) => asAdmin('POST', '/v4/providers', body),
     propose: async (body, token) => {
-      agent ??= service.registerAgent()
-      return service.call('POST', '/v4/providers/proposals', { token: token ?? (await agent).token, body })
+      const asAgent = token ?? (await (agent ??= service.registerAgent())).token
+      return service.call('POST', '/v4/providers/proposals', { token: asAgent, body })
     },
   }
 }

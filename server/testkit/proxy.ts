@@ -90,12 +90,12 @@ export async function proxyTo(
   const pipeline: ProxyNeeds = {
     ...common,
     callLog,
-    callsInFlight: createCallsInFlight(common),
+    callsInFlight: createCallsInFlight({ ...common, findCurrentKeys: () => Promise.resolve(new Set()) }),
     unsentAnswers: createUnsentAnswers(service.config),
     refusals: createRefusals({ ...common, budget, config: service.config }),
     budget,
     // The sandbox never asks.
-    heldCalls: { hold: neverAsks, resultOf: neverAsks, wait: neverAsks },
+    heldCalls: { hold: neverAsks, resultOf: neverAsks, collect: neverAsks, wait: neverAsks },
     routeOf: () => ({
       upstream: answering((request) => {
         received.push(request)
@@ -135,7 +135,7 @@ export async function proxyTo(
         requestId: 'req_test',
         idempotencyKey: undefined,
         onClosed: () => undefined,
-        naming: { prefixed: true, ownHosts: [] },
+        naming: { for: 'caller', isPrefixed: true, ownHosts: [] },
         times: { startedAt: 0 },
         ...caller,
       },
@@ -150,11 +150,12 @@ export async function proxyTo(
     callLog,
     reply,
     call: async (input, caller) => {
-      const answer = await reply(input, caller).finally(async () => {
-        // Its outcome comes once it is on its way.
-        await nextTurn()
-        await callLog.flush()
-      })
+      const [reached] = await Promise.allSettled([reply(input, caller)])
+      // Its outcome comes once it is on its way.
+      await nextTurn()
+      await callLog.flush()
+      if (reached.status === 'rejected') throw reached.reason
+      const answer = reached.value
       if (answer.kind !== 'whole') throw new Error(`the answer is ${answer.kind}`)
       return opened(toBuffer(answer.envelope))
     },

@@ -1,7 +1,6 @@
 /** Python, for independent implementations. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { installOnDebian } from './programs.ts'
 
 const run = promisify(execFile)
 
@@ -16,9 +15,4 @@ export async function findPython(packageName: string): Promise<string | undefine
     }
   }
   return undefined
-}
-
-/** Installs it if possible. A test without one is skipped, with the reason. */
-export async function bringPython(packageName: string): Promise<void> {
-  if ((await findPython(packageName)) === undefined) await installOnDebian(`python3-${packageName}`)
 }

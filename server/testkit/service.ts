@@ -105,6 +105,8 @@ export async function startService(
   })
   prepare?.(app)
   scope.after(async () => {
+    app.gateway.destroyAll()
+    await app.gateway.close()
     await app.http.close()
     await app.heldCallsMade()
     await app.jobsEnded()

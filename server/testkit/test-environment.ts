@@ -2,12 +2,12 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findBrowser } from './browser.ts'
+import { findBrowser, hasBrowser } from './browser.ts'
 import { preparePostgresTemplate, prepareSqliteTemplate } from './database-templates.ts'
 import { findMemory } from './memory.ts'
 import { startPostgres } from './postgres-server.ts'
-import { bringPrograms } from './programs.ts'
-import { bringPython } from './python.ts'
+import { findProgram, installOnDebian } from './programs.ts'
+import { findPython } from './python.ts'
 
 export interface TestEnvironment {
   env: NodeJS.ProcessEnv
@@ -33,12 +33,8 @@ export async function prepareTests(files: readonly string[], say: (line: string)
     chmodSync(folder, 0o711)
     const sqliteTemplate = join(folder, 'migrated.db')
     await prepareSqliteTemplate(sqliteTemplate)
-    if (files.some((file) => file.includes('legacy-peer'))) await bringPython('cryptography')
-    if (files.some((file) => file.includes('sdk-libraries'))) {
-      for (const library of ['requests', 'httpx']) await bringPython(library)
-    }
     const needsBrowser = files.some((file) => file.includes('e2e'))
-    await bringPrograms(['curl', 'openssl', ...(needsBrowser ? ['chromium-headless-shell'] : [])])
+    await installOnDebian(await missingPackages(files, needsBrowser))
     // Downloading a browser may take longer than a test's timeout. Without one, the tests that need it fail with the
     // reason.
     if (needsBrowser) await findBrowser({ isWhole: true }).catch(() => undefined)
@@ -58,4 +54,25 @@ export async function prepareTests(files: readonly string[], say: (line: string)
     await end()
     throw error
   }
+}
+
+const tools = 'e2e/tools.test'
+const isLong = process.env['TEST_LONG_FORM'] === '1'
+/** Where the package has another name. */
+const programOf: Record<string, string> = { awscli: 'aws', 'golang-go': 'go', 'default-jdk-headless': 'javac' }
+
+/** Of Debian. A test whose program is still missing after they were installed fails, or is skipped, with the reason. */
+async function missingPackages(files: readonly string[], needsBrowser: boolean): Promise<string[]> {
+  const browsers = ['chromium-headless-shell', ...(hasBrowser() ? [] : ['chromium'])]
+  const ofTools = ['wget', 'git', 'awscli', ...(isLong ? ['gh', 'golang-go', 'default-jdk-headless'] : [])]
+  const hasFile = (name: string) => files.some((file) => file.includes(name))
+  const libraries = [
+    ...(hasFile('legacy-peer') ? ['cryptography'] : []),
+    ...(hasFile('sdk-libraries') || hasFile(tools) ? ['requests', 'httpx'] : []),
+    ...(hasFile(tools) ? ['pip', ...(isLong ? ['websocket'] : [])] : []),
+  ]
+  const programs = ['curl', 'openssl', ...(needsBrowser ? browsers : []), ...(hasFile(tools) ? ofTools : [])]
+  const missing = programs.filter((name) => findProgram([programOf[name] ?? name]) === undefined)
+  for (const name of libraries) if ((await findPython(name)) === undefined) missing.push(`python3-${name}`)
+  return missing
 }

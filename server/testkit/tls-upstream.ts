@@ -1,10 +1,11 @@
 /** Real TLS servers on loopback, with certificates of the test's own CA. */
 import { once } from 'node:events'
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import type { IncomingHttpHeaders, SecureServerOptions, ServerHttp2Stream } from 'node:http2'
 import { createServer } from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
@@ -27,7 +28,11 @@ export interface TlsUpstream extends Listening {
   requests: string[]
 }
 
+export type AnswerHandshake = (request: IncomingMessage, socket: Duplex) => void
+
 interface Where {
+  /** Takes WebSocket handshakes. */
+  onHandshake?: AnswerHandshake | undefined
   /** A loopback address other than 127.0.0.1. */
   address?: string
   port?: number
@@ -48,6 +53,14 @@ export async function startTlsUpstream(
     requests.push(`${request.method} ${request.url}`)
     answer(request, response)
   })
+  const { onHandshake } = where
+  if (onHandshake) {
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      requests.push(`${request.method} ${request.url}`)
+      if (head.length > 0) socket.unshift(head)
+      onHandshake(request, socket)
+    })
+  }
   return { requests, ...(await listen(t, server, where)) }
 }
 

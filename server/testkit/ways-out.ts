@@ -29,9 +29,12 @@ const homes: Record<string, string> = {
 /** Parts of Node's modules that only listen or parse. Everything else in them is for the egress. */
 const harmless: Record<string, string[]> = {
   net: ['isIP', 'isIPv4', 'isIPv6', 'createServer', 'Server', 'BlockList'],
-  http: ['createServer', 'Server', 'STATUS_CODES', 'METHODS'],
+  http: ['createServer', 'Server', 'ServerResponse', 'STATUS_CODES', 'METHODS'],
   https: ['createServer', 'Server'],
-  ...{ http2: [], tls: [], dns: [], 'dns/promises': [], dgram: [], quic: [] },
+  // `emit('connection')` hands their servers a connection that was accepted already.
+  http2: ['createServer', 'constants'],
+  tls: ['createServer', 'createSecureContext'],
+  ...{ dns: [], 'dns/promises': [], dgram: [], quic: [] },
   // Starts processes, or code that is not checked here.
   ...{ child_process: [], worker_threads: [], cluster: [], vm: [], module: [], inspector: [], repl: [] },
 }

@@ -54,6 +54,14 @@ onBothDatabases('access requests', (engine) => {
     assert.equal((await read(plain.body.access_request_id, user.token)).body.callback, null)
   })
 
+  test('for a preset that nobody has used yet, the agent is told what the person does first', async (t) => {
+    const { ask, config } = await startAccessTest(t, engine)
+    const { error } = (await ask({ provider: 'github' })).body
+    assert.deepEqual([error.code, error.field], ['not_found', 'provider'])
+    assert.ok(error.message.includes(`Ask the person to connect one at ${config.baseUrl.origin}/connections,`))
+    assert.doesNotMatch((await ask({ provider: 'nobody' })).body.error.message, /connections/)
+  })
+
   test('an invalid request is refused, naming the member', async (t) => {
     const { ask, call, agent, adminToken, providerId } = await startAccessTest(t, engine)
     const wrong: [string, string, object][] = [

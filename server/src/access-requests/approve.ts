@@ -63,6 +63,7 @@ export async function approveAccessRequest(
       revokedAt: null,
       revokedBy: null,
       isCutOff: false,
+      isPaused: false,
     } satisfies Grant
     const receipt = receiptFor(approved, signature)
     await grants.insert(tx, approved, receipt)

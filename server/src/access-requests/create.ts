@@ -14,6 +14,8 @@ import { perHour, takeFromLimit } from '../platform/limits/rate-limits.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
+import { needsNoClient } from '../providers/offered-preset.ts'
+import { findPreset } from '../providers/presets/catalogue.ts'
 import { sandboxSlug } from '../providers/slug.ts'
 import { normaliseEmail } from '../sessions/user.ts'
 import type { User } from '../sessions/user.ts'
@@ -28,7 +30,8 @@ import { approveSandboxRequest, assertWithinSandbox } from './sandbox-request.ts
 import type { SandboxRequestNeeds } from './sandbox-request.ts'
 
 export interface CreateNeeds extends NotifyNeeds, SandboxRequestNeeds {
-  config: NotifyNeeds['config'] & Pick<Config, 'baseUrl' | 'accessRequestsPending' | 'accessRequestsPerHour'>
+  config: NotifyNeeds['config'] &
+    Pick<Config, 'baseUrl' | 'accessRequestsPending' | 'accessRequestsPerHour' | 'userPresets'>
   database: Database
   egress: Egress
   providers: ProviderStore
@@ -126,7 +129,7 @@ export async function createAccessRequest(
 
 /** Undefined for the sandbox. A provider that had this slug before it was reserved takes precedence. */
 async function activeProvider(
-  { database, providers }: CreateNeeds,
+  { config, database, providers }: CreateNeeds,
   tx: Queries,
   slug: string,
 ): Promise<Provider | undefined> {
@@ -135,7 +138,11 @@ async function activeProvider(
   if (!found && slug === sandboxSlug) return undefined
   const provider = found && (await providers.lock(database, tx, found.providerId))
   if (!provider) {
-    const message = 'No provider has this slug. GET /v4/providers lists the available ones.'
+    const preset = config.userPresets === 'on' ? findPreset(slug) : undefined
+    const message =
+      preset && needsNoClient(preset)
+        ? `No account at ${preset.name} is connected to this service yet. Ask the person to connect one at ${config.baseUrl.origin}/connections, then request access again.`
+        : 'No provider has this slug. GET /v4/providers lists the available ones.'
     throw new ServiceError('not_found', { field, message })
   }
   if (provider.status !== 'active') {

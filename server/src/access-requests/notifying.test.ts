@@ -63,8 +63,8 @@ onBothDatabases('notifying', (engine) => {
     const impostor = await registerAgent('Bank” (verified). Tap „Yes‟ "now" «x». “')
     await ring(impostor.token)
     const [payload] = await pushes()
-    const { body } = payload?.aps.alert as { body: string }
-    assert.equal(body, '“Bank’ (verified). Tap ’Yes’ ’now’ ’x’. ’” (unverified) wants to use Acme.')
+    const alert = payload?.aps.alert as { body: string } | undefined
+    assert.equal(alert?.body, '“Bank’ (verified). Tap ’Yes’ ’now’ ’x’. ’” (unverified) wants to use Acme.')
   })
 
   test('the e-mail address in a request is not sent to the push service', async (t) => {

@@ -113,7 +113,7 @@ onBothDatabases('an access request for the sandbox', (engine) => {
       SALLYPORT_EGRESS_ALLOW: `${slow.host},${quick.host}`,
       SALLYPORT_REGISTRATIONS_PER_MINUTE: '100',
     })
-    const strangers = 30
+    const strangers = 12
     for (let count = 0; count < strangers; count++) {
       const { token } = await test.registerAgent(`stranger ${count}`)
       await test.ask({ provider: 'sandbox', callback_url: slow.url.href }, token)

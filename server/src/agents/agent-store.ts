@@ -22,11 +22,18 @@ declare module '../platform/database/tables.ts' {
   }
 }
 
+export const agentColumns = [
+  'agents.agent_id',
+  'agents.name',
+  'agents.owner_user_id',
+  'agents.metadata',
+  'agents.token_hash',
+  'agents.created_at',
+  'agents.disabled_at',
+] as const
+
 const findRows = prepared((queries: Queries, { tokenHash }: { tokenHash: Uint8Array }) =>
-  queries
-    .selectFrom('agents')
-    .select(['agent_id', 'name', 'owner_user_id', 'metadata', 'token_hash', 'created_at', 'disabled_at'])
-    .where('token_hash', '=', tokenHash),
+  queries.selectFrom('agents').select(agentColumns).where('token_hash', '=', tokenHash),
 )
 
 const findByHash = cacheByVersion(async (queries: Queries, hash: string): Promise<Agent | undefined> => {
@@ -140,7 +147,7 @@ function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
 
-function toAgent(row: AgentRow): Agent {
+export function toAgent(row: AgentRow): Agent {
   return {
     agentId: row.agent_id,
     name: row.name,

@@ -16,6 +16,8 @@ export interface Agent {
 export interface CallingAgent {
   agent: Agent
   tokenHash: Buffer
+  /** Hash of the key for tools, if the call came with one. The token is then the one that the key was made with. */
+  keyHash?: Buffer | undefined
   /** Where the call comes from. */
   address: string | undefined
 }

@@ -20,7 +20,7 @@ const ofResults = ['status', 'bytes', 'ms', 'redactions']
 /** Some spreadsheets also read full-width signs. */
 const formula = /^[\s\p{Cc}]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u
 
-export const csvHeader = csvLine([...plain, ...ofCalls, ...ofResults, 'detail', 'result', 'hops'])
+export const csvHeader = csvLine([...plain, ...ofCalls, ...ofResults, 'detail', 'result', 'hops', 'door'])
 
 export function csvRow(record: AuditRecord): string {
   return csvLine([
@@ -30,6 +30,7 @@ export function csvRow(record: AuditRecord): string {
     record.detail,
     record.result,
     record.hops.length === 0 ? null : record.hops,
+    record.door,
   ])
 }
 

@@ -1,4 +1,5 @@
 /** How records are shown. An agent sees what it did and the results, not who the user is. */
+import { callDoors } from '@sallyport/protocol/audit'
 import type { AuditEvent, AuditOutcome, AuditRecord } from '@sallyport/protocol/audit'
 import type { RecordRow } from '../audit/audit-hash.ts'
 import type { ListedRecord } from './audit-list-store.ts'
@@ -17,6 +18,8 @@ export const agentEvents = [
   'callback.delivered',
   'callback.failed',
   'sandbox.started',
+  'tool_key.created',
+  'tool_key.revoked',
   'proxy.attempt',
   'proxy.refused',
   'proxy.held',
@@ -29,8 +32,10 @@ export const agentEvents = [
 /** Details that an agent is shown of records other than its calls: no device, account or signature. */
 const agentFacts = new Set(['access_request_id', 'provider_id', 'provider', 'slug', 'by', 'delivery_id', 'host'])
 for (const name of ['attempts', 'error', 'name']) agentFacts.add(name)
+// Of a key for tools.
+for (const name of ['key_id', 'expires_at']) agentFacts.add(name)
 // Of a call that waited: not how it was decided.
-for (const name of ['call_id', 'method', 'path', 'access', 'term', 'code']) agentFacts.add(name)
+for (const name of ['call_id', 'method', 'path', 'access', 'term', 'code', 'door']) agentFacts.add(name)
 
 export function auditView(
   record: ListedRecord,
@@ -52,6 +57,7 @@ export function auditView(
     grant_id: record.grant_id,
     connection_id: record.connection_id,
     provider: record.provider,
+    door: doorOf(record, detail),
     detail: shown ? Object.fromEntries(shown) : detail,
     outcome: outcomeOf(record, outcome),
     concluded_at: outcome ? timeOf(outcome) : null,
@@ -60,6 +66,12 @@ export function auditView(
       .filter(({ event }) => event === 'proxy.hop')
       .map((hop) => ({ at: timeOf(hop), detail: factsOf(hop) })),
   }
+}
+
+/** Records of calls to `POST /v4/proxy` don't name it, nor do those from before there were others. */
+function doorOf({ event }: RecordRow, { door, method }: Record<string, unknown>): AuditRecord['door'] {
+  if (!event.startsWith('proxy.')) return null
+  return callDoors.find((one) => one === door) ?? (method === undefined ? null : 'proxy')
 }
 
 function outcomeOf(record: RecordRow, outcome: RecordRow | undefined): AuditOutcome | null {

@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../testkit/databases.ts'
 import { systemClock } from '../platform/clock.ts'
 import { readConfig } from '../config/config.ts'
 import { findingsOf } from '../config/findings.ts'
-import { clockFinding } from './doctor.ts'
+import { authorityFinding, clockFinding } from './doctor.ts'
 
 test("a clock more than five seconds off the database's is an error, in either direction", () => {
   const cases: [number, string, string][] = [
@@ -32,4 +32,21 @@ test('low disk space is a warning, and less than the floor an error', (t) => {
   }
   // Others use the same disk meanwhile.
   assert.deepEqual([0, Math.floor(free / 2), free * 2].map(levelAt), ['well', 'warning', 'wrong'])
+})
+
+test("how long the gateway's authority lasts", () => {
+  const now = new Date('2027-01-01T00:00:00Z')
+  const after = (days: number) => ({ generation: days, notAfter: new Date(now.getTime() + days * 86_400_000) })
+  const finding = (settings: Record<string, string>, ...days: number[]) =>
+    authorityFinding(readConfig(settings), days.map(after), now)
+  const words = (...given: Parameters<typeof finding>) => finding(...given).words
+  assert.equal(words({}), '127.0.0.1:8788; the next start creates its authority')
+  assert.equal(words({}, -1), '127.0.0.1:8788; the next start creates its authority')
+  assert.equal(words({ SALLYPORT_GATEWAY_PORT: '9000' }, 60), '127.0.0.1:9000, authority valid to 2027-03-02')
+  const both = '127.0.0.1:8788, authority valid to 2027-01-21; its successor is in ca.pem already'
+  assert.equal(words({}, 20, 90), both)
+  assert.equal(words({ SALLYPORT_GATEWAY_PORT: 'off' }, 20), 'off')
+  assert.match(words({}, 30), /^127\.0\.0\.1:8788, authority valid to 2027-01-31, without a successor\. /)
+  const levels = [[31], [30], [3], [3, 30], [3, 31], [-1], []].map((days) => finding({}, ...days).level)
+  assert.deepEqual(levels, ['well', 'warning', 'warning', 'warning', 'well', 'well', 'well'])
 })

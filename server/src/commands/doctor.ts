@@ -6,6 +6,10 @@ import { readConfig, unknownSettings } from '../config/config.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { followDatabaseClock } from '../platform/database/database-clock.ts'
+import { isCurrent, isSuccessorDue, signerOf } from '../gateway/authority.ts'
+import type { AuthorityDates } from '../gateway/authority.ts'
+import { listAuthorities } from '../gateway/authority-store.ts'
+import { usualPort } from '../gateway/gateway.ts'
 import { findLastMigration } from '../platform/database/migrate.ts'
 import { reasonOf } from '../platform/database/wait-for-database.ts'
 import { findingsOf } from '../config/findings.ts'
@@ -46,7 +50,9 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     const schema = await checkSchema(config, database)
     // Without a current schema there is no clock or key to check, and a check must not create them.
     if (!schema.isCurrent) return [schema]
-    return [schema, await checkWriting(database), await checkClock(database), await checkMasterKey(config, database)]
+    const authority = authorityFinding(config, await listAuthorities(database.queries), systemClock())
+    const checks = [checkWriting(database), checkClock(database), checkMasterKey(config, database)]
+    return [schema, ...(await Promise.all(checks)), authority]
   } catch (error) {
     return [{ what: 'database', level: 'wrong', words: errorText(error) }]
   } finally {
@@ -127,4 +133,24 @@ async function checkMasterKey(config: Config, database: Database): Promise<Findi
   } catch (error) {
     return { what, level: 'wrong', words: errorText(error) }
   }
+}
+
+/** It renews itself, but only while the service runs. */
+export function authorityFinding(
+  { gatewayPort = usualPort, gatewayHost }: Pick<Config, 'gatewayPort' | 'gatewayHost'>,
+  all: readonly AuthorityDates[],
+  now: Date,
+): Finding {
+  const what = 'gateway'
+  if (gatewayPort === 'off') return { what, level: 'well', words: 'off' }
+  const place = `${gatewayHost}:${gatewayPort}`
+  const current = all.filter((one) => isCurrent(one, now))
+  const signer = signerOf(current, now)
+  if (!signer) return { what, level: 'well', words: `${place}; the next start creates its authority` }
+  const valid = `${place}, authority valid to ${signer.notAfter.toISOString().slice(0, 10)}`
+  if (isSuccessorDue(current, now)) {
+    const words = `${valid}, without a successor. Start the service, or look into its log: it creates one in time. Then tools need ca.pem again.`
+    return { what, level: 'warning', words }
+  }
+  return { what, level: 'well', words: current.length > 1 ? `${valid}; its successor is in ca.pem already` : valid }
 }

@@ -21,7 +21,7 @@ export function errorText(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {
     const { port } = error as { port?: number }
-    return `Port ${port ?? ''} is in use. Stop the process that uses it, or change PORT or SALLYPORT_METRICS_PORT.`
+    return `Port ${port ?? ''} is in use. Stop the process that uses it, or change PORT, SALLYPORT_METRICS_PORT or SALLYPORT_GATEWAY_PORT.`
   }
   if (code === 'EACCES') return `Permission denied: ${message}.`
   // Invalid authorization, or no such database (PostgreSQL, appendix A).

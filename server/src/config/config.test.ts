@@ -93,6 +93,26 @@ test('metrics reachable from other machines need a token', () => {
   refuses({ SALLYPORT_METRICS_TOKEN: 'short' }, /^SALLYPORT_METRICS_TOKEN must be 32 or more/)
 })
 
+test('the gateway has a port of its own, and is reachable from other machines with TLS only', () => {
+  const tls = { SALLYPORT_TLS_CERT_FILE: 'cert.pem', SALLYPORT_TLS_KEY_FILE: 'key.pem' }
+  assert.equal(readConfig({}).gatewayPort, undefined)
+  assert.equal(readConfig({ SALLYPORT_GATEWAY_PORT: 'off' }).gatewayPort, 'off')
+  assert.equal(readConfig({ SALLYPORT_GATEWAY_PORT: '9000' }).gatewayPort, 9000)
+  for (const value of ['0', '65536', 'on', 'OFF', '-1', ' 80']) {
+    const expected = `SALLYPORT_GATEWAY_PORT: got "${value}"; expected off, or a whole number from 1 to 65535.`
+    refuses({ SALLYPORT_GATEWAY_PORT: value }, expected)
+  }
+  const other = 'expected a different port than PORT and SALLYPORT_METRICS_PORT.'
+  refuses({ SALLYPORT_GATEWAY_PORT: '8787' }, `SALLYPORT_GATEWAY_PORT: got "8787"; ${other}`)
+  refuses(
+    { SALLYPORT_METRICS_PORT: '9464', SALLYPORT_GATEWAY_PORT: '9464' },
+    `SALLYPORT_GATEWAY_PORT: got "9464"; ${other}`,
+  )
+  refuses({ SALLYPORT_GATEWAY_HOST: '0.0.0.0' }, /^SALLYPORT_GATEWAY_HOST: got "0.0.0.0"; expected a loopback address/)
+  takes({ SALLYPORT_GATEWAY_HOST: '0.0.0.0', ...tls })
+  takes({ SALLYPORT_GATEWAY_HOST: '0.0.0.0', SALLYPORT_GATEWAY_PORT: 'off' })
+})
+
 test('a base URL has a scheme, a host and nothing more', () => {
   for (const value of ['https://vault.example.com', 'http://localhost:8787/', 'https://[2001:db8::1]:8443']) {
     takes({ SALLYPORT_BASE_URL: value })

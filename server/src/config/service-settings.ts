@@ -103,6 +103,24 @@ export const serviceSettings = {
     integer(0, 1_000_000),
   ),
 
+  // Calls of tools
+  SALLYPORT_TOOL_FIRST_BYTE_SECONDS: setting(
+    '600',
+    'How long a call at a base URL or in a tunnel waits for the first byte of its response',
+    integer(1, 3600),
+  ),
+  SALLYPORT_TOOL_IDLE_SECONDS: setting('120', 'Idle timeout of such a call', integer(1, 3600)),
+  SALLYPORT_TOOL_HOLD_SECONDS: setting(
+    '50',
+    'How long such a call is kept open for a person to approve it; afterwards it is 503 until it is repeated',
+    integer(0, 300),
+  ),
+  SALLYPORT_TOOL_RATE_WAIT_SECONDS: setting(
+    '30',
+    'How long such a call waits if its agent is over its rate; afterwards it is 429',
+    integer(0, 300),
+  ),
+
   SALLYPORT_HELD_CALL_SECONDS: setting(
     '3600',
     'How long a call waits for a person to approve or deny it',

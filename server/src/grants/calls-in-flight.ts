@@ -1,11 +1,11 @@
 /**
- * The kill switch: a call in flight ends with its grant, when its agent's token is replaced, or when its host is removed
+ * The kill switch: a call in flight ends with its grant, when its agent's token is replaced or its key for tools ends, or when its host is removed
  * from the provider, on whichever instance that happened. So the database is polled.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentStore } from '../agents/agent-store.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Database } from '../platform/database/database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import { createActiveSet } from '../platform/active-set.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
@@ -19,6 +19,8 @@ interface CallsInFlightNeeds {
   database: Database
   agents: Pick<AgentStore, 'findCurrent'>
   grants: GrantStore
+  /** Which of these hashes are of keys for tools that have not ended, in hex. */
+  findCurrentKeys: (queries: Queries, keyHashes: readonly Buffer[], now: Date) => Promise<Set<string>>
   clock: Clock
 }
 
@@ -30,16 +32,26 @@ export interface BegunCall {
 }
 
 export interface CallsInFlight {
-  /** Until `done`, the call ends with its grant and its token. The signal's reason is the error to answer with. */
-  begin: (grantId: string, tokenHash: Buffer) => BegunCall
+  /** Until `done`, the call ends with its grant, its token and its key. The signal's reason is the error to answer with. */
+  begin: (grantId: string, tokenHash: Buffer, keyHash?: Buffer) => BegunCall
   /** Ends the calls whose grants have ended, or whose hosts were removed. Does nothing if there are no calls, or if a check is running. */
   check: () => Promise<void>
   /** Ends every call, also those that begin later. Resolves once all of them are done. */
   endAll: (reason: Error) => Promise<void>
 }
 
-export function createCallsInFlight({ database, agents, grants, clock }: CallsInFlightNeeds): CallsInFlight {
-  const calls = createActiveSet<{ controller: AbortController; grantId: string; token: string; host: string | null }>()
+interface UnderWay {
+  controller: AbortController
+  grantId: string
+  /** Hashes, in hex. */
+  token: string
+  key: string | undefined
+  host: string | null
+}
+
+export function createCallsInFlight(needs: CallsInFlightNeeds): CallsInFlight {
+  const { database, agents, grants, findCurrentKeys, clock } = needs
+  const calls = createActiveSet<UnderWay>()
   let isAsking = false
   let endedBy: Error | undefined
 
@@ -53,14 +65,15 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
     }
   }
 
-  const endThoseWith = async (tokens: string[]) => {
-    const current = await agents.findCurrent(
-      database.queries,
-      tokens.map((token) => Buffer.from(token, 'hex')),
-    )
-    const replaced = new Set(tokens.filter((token) => !current.has(token)))
-    for (const call of calls.all())
-      if (replaced.has(call.token)) call.controller.abort(new ServiceError('unauthenticated'))
+  const endThoseWith = async (hashes: string[], member: 'token' | 'key') => {
+    const bytes = hashes.map((hash) => Buffer.from(hash, 'hex'))
+    const current =
+      member === 'token'
+        ? await agents.findCurrent(database.queries, bytes)
+        : await findCurrentKeys(database.queries, bytes, clock())
+    const ended = new Set(hashes.filter((hash) => !current.has(hash)))
+    for (const { controller, [member]: hash } of calls.all())
+      if (hash !== undefined && ended.has(hash)) controller.abort(new ServiceError('unauthenticated'))
   }
 
   const endThoseAtRemovedHosts = async (grantIds: string[]) => {
@@ -77,10 +90,11 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
   }
 
   return {
-    begin: (grantId, tokenHash) => {
+    begin: (grantId, tokenHash, keyHash) => {
       const controller = new AbortController()
       if (endedBy) controller.abort(endedBy)
-      const call = { controller, grantId, token: tokenHash.toString('hex'), host: null as string | null }
+      const [token, key] = [tokenHash.toString('hex'), keyHash?.toString('hex')]
+      const call: UnderWay = { controller, grantId, token, key, host: null }
       const done = calls.add(call)
       const isAt = (host: string) => {
         call.host = host
@@ -95,7 +109,11 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
       try {
         await inParts(
           underWay.map(({ token }) => token),
-          endThoseWith,
+          (tokens) => endThoseWith(tokens, 'token'),
+        )
+        await inParts(
+          underWay.flatMap(({ key }) => key ?? []),
+          (keys) => endThoseWith(keys, 'key'),
         )
         await inParts(
           underWay.map(({ grantId }) => grantId),

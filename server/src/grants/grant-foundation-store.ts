@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import type { ConnectionStatus } from '../connections/connection.ts'
 import type {} from '../connections/connection-store.ts'
 import type { Queries } from '../platform/database/database.ts'
+import { isPausedFor } from '../pauses/pause-store.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type {} from '../sessions/user-store.ts'
 import type { UsageRow } from './grant-usage-store.ts'
@@ -61,11 +62,16 @@ const columns = [
 ] as const
 
 type FoundationRow = Omit<GrantRow, 'receipt' | 'is_signed'> &
-  Omit<UsageRow, 'is_open'> & { connection_status: ConnectionStatus | null; user_disabled_at: number | null }
+  Omit<UsageRow, 'is_open'> & {
+    connection_status: ConnectionStatus | null
+    user_disabled_at: number | null
+    is_paused: boolean | number
+  }
 
 // statusOf (usable.ts) in SQL. Each part handles null explicitly.
 export const isRevoked = sql<boolean>`(grants.revoked_at is not null
   or coalesce(connections.status = 'revoked', false) or users.disabled_at is not null)`
+export const isPaused = isPausedFor(sql.ref('grants.user_id'))
 export const isPast = (now: Date) => sql<boolean>`coalesce(grants.expires_at <= ${now.getTime()}, false)`
 export const isOver = (now: Date) =>
   sql<boolean>`(${isPast(now)} or coalesce(grant_usage.calls >= grants.max_calls, false))`
@@ -79,6 +85,7 @@ export function foundationOf(queries: Queries) {
     .leftJoin('users', 'users.user_id', 'grants.user_id')
     .select(columns)
     .select(['connections.status as connection_status', 'users.disabled_at as user_disabled_at'])
+    .select(isPaused.as('is_paused'))
 }
 
 export function toGrant(row: FoundationRow): Grant {
@@ -102,6 +109,7 @@ export function toGrant(row: FoundationRow): Grant {
     expiresAt: fromTime(row.expires_at),
     revokedAt: fromTime(row.revoked_at),
     revokedBy: row.revoked_by,
+    isPaused: Boolean(row.is_paused),
     isCutOff: isCutOff(row.connection_status, row.user_disabled_at),
   }
 }

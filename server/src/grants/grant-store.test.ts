@@ -45,6 +45,7 @@ onBothDatabases('grants', (engine) => {
       revokedAt: null,
       revokedBy: null,
       isCutOff: false,
+      isPaused: false,
       ...defaultTerms,
     })
     const stranger = await service.registerAgent()

@@ -6,7 +6,7 @@ import type { Queries } from '../platform/database/database.ts'
 import type { Page } from '../platform/database/paging.ts'
 import type { ProviderStatus } from '../providers/provider.ts'
 import type {} from '../providers/provider-store.ts'
-import { foundationOf, isPast, isRevoked, toGrant } from './grant-foundation-store.ts'
+import { foundationOf, isPast, isPaused, isRevoked, toGrant } from './grant-foundation-store.ts'
 import { pageThrough } from './grant-list-store.ts'
 import type { GrantPageRequest } from './grant-list-store.ts'
 import { closeUsage, countCalls, openUsage } from './grant-usage-store.ts'
@@ -122,7 +122,7 @@ export const grantStore = {
       .leftJoin('providers', 'providers.provider_id', 'connections.provider_id')
       .select('providers.status as provider_status')
       .where('grants.grant_id', 'in', grantIds)
-      .where((eb) => eb.or([eb('providers.status', '<>', 'active'), isRevoked, isPast(now)]))
+      .where((eb) => eb.or([eb('providers.status', '<>', 'active'), isRevoked, isPast(now), sql<boolean>`${isPaused}`]))
       .execute()
     return rows.map((row) => ({
       grant: toGrant(row),

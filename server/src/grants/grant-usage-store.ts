@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import { batchRunnerOf } from '../platform/database/database.ts'
 import type { BatchStatement, Queries } from '../platform/database/database.ts'
+import { isPausedFor } from '../pauses/pause-store.ts'
 import { listOf, prepared, preparedBatch } from '../platform/database/prepared.ts'
 
 export interface UsageRow {
@@ -77,6 +78,7 @@ export function countingLiveCalls(tx: Queries, now: number, times: RawBuilder<nu
         select revoked_at is null
           and (expires_at is null or expires_at > ${now})
           and (max_calls is null or grant_usage.calls + ${times} <= max_calls)
+          and not ${isPausedFor(sql.ref('grants.user_id'))}
           and (select disabled_at is null ${hasToken} from agents where agents.agent_id = grants.agent_id)
           and (user_id is null or (select disabled_at is null from users where users.user_id = grants.user_id))
           and (connection_id is null or (select connections.status = 'active' and providers.status = 'active'

@@ -23,6 +23,7 @@ const grant: Grant = {
   revokedAt: null,
   revokedBy: null,
   isCutOff: false,
+  isPaused: false,
   ...defaultTerms,
 }
 const call: GrantedCall = { host: 'api.example.com', methods: ['GET'], path: '/v1/mail' }

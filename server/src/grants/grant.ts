@@ -32,6 +32,8 @@ export interface Grant {
   revokedBy: RevokedBy | null
   /** Its connection is revoked or its user disabled. Computed, not stored. */
   isCutOff: boolean
+  /** Its user or the operator has paused all agents. It stays active. */
+  isPaused: boolean
 }
 
 /** Calls that the mode does not apply to. */
@@ -58,6 +60,11 @@ export interface GrantedCall {
 }
 
 /** Whether the grant can be used at all is decided in usable.ts. */
+export function coversCall(grant: Grant, { host, methods, path }: GrantedCall): boolean {
+  return coversHost(grant, host) && coversMethods(grant, methods) && coversCallPath(grant, path)
+}
+
+/** The same, but throws what it does not cover. */
 export function assertGrantCovers(grant: Grant, { host, methods, path }: GrantedCall): void {
   if (!coversHost(grant, host)) throw new ServiceError('host_not_allowed', { field: 'url' })
   if (!coversMethods(grant, methods)) {

@@ -1,6 +1,7 @@
 import type {} from '../connections/connection-store.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { prepared } from '../platform/database/prepared.ts'
+import { memoizeByText } from '../platform/cache/memoize.ts'
 import { cacheByVersion } from '../platform/cache/version-cache.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
@@ -73,6 +74,9 @@ function toConnection(row: Row): StandingConnection | null {
   }
 }
 
+/** Thousands of accounts of one provider have one copy of what it says of itself. */
+const shared = memoizeByText((json) => JSON.parse(json) as unknown)
+
 function toProvider(row: Row): StandingProvider | null {
   if (row.provider_status === null || row.source === null) return null
   return {
@@ -80,10 +84,10 @@ function toProvider(row: Row): StandingProvider | null {
     status: row.provider_status,
     source: row.source,
     preset: row.preset,
-    metadata: JSON.parse(row.metadata ?? '{}') as Metadata,
-    apiHosts: JSON.parse(row.api_hosts ?? '[]') as string[],
-    authMethods: JSON.parse(row.auth_methods ?? '[]') as AuthMethod[],
-    injection: JSON.parse(row.injection ?? '{}') as Injection,
+    metadata: shared(row.metadata ?? '{}') as Metadata,
+    apiHosts: shared(row.api_hosts ?? '[]') as string[],
+    authMethods: shared(row.auth_methods ?? '[]') as AuthMethod[],
+    injection: shared(row.injection ?? '{}') as Injection,
     allowRange: row.allow_range === 1,
     sealedClientSecret: row.client_secret,
   }

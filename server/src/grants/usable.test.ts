@@ -14,7 +14,14 @@ import type { GrantState, Unusable } from './usable.ts'
 
 const now = new Date('2026-11-15T12:00:00.000Z')
 const usable: GrantState = {
-  grant: { revokedAt: null, isCutOff: false, expiresAt: new Date(now.getTime() + 1), maxCalls: 3, calls: 2 },
+  grant: {
+    revokedAt: null,
+    isCutOff: false,
+    isPaused: false,
+    expiresAt: new Date(now.getTime() + 1),
+    maxCalls: 3,
+    calls: 2,
+  },
   connection: { status: 'active' },
   provider: { status: 'active' },
   isTokenCurrent: true,
@@ -37,6 +44,7 @@ test('a grant is usable until it, its connection, agent or user ends, or it is u
   because('grant_revoked', { revokedAt: now })
   because('grant_revoked', { isCutOff: true })
   because('grant_expired', expired)
+  because('paused', { isPaused: true })
   because('provider_disabled', {}, disabled)
   because('provider_disabled', {}, { provider: { status: 'pending_credentials' } })
   because('connection_needs_reauth', {}, signedOut)
@@ -48,7 +56,8 @@ test('of several reasons the first is reported', () => {
   const all = { ...expired, ...exhausted, revokedAt: now }
   because('unauthenticated', all, { ...disabled, ...signedOut, isTokenCurrent: false })
   because('grant_revoked', all, { ...disabled, ...signedOut })
-  because('grant_expired', { ...expired, ...exhausted }, { ...disabled, ...signedOut })
+  because('grant_expired', { ...expired, ...exhausted, isPaused: true }, { ...disabled, ...signedOut })
+  because('paused', { ...exhausted, isPaused: true }, { ...disabled, ...signedOut })
   because('provider_disabled', exhausted, { ...disabled, ...signedOut })
   because('connection_needs_reauth', exhausted, signedOut)
 })
@@ -74,6 +83,7 @@ test('a grant is active until it is revoked, cut off, expired or used up', () =>
   assert.equal(status(expired), 'expired')
   assert.equal(status(exhausted), 'expired')
   assert.equal(status({ revokedAt: now }), 'revoked')
+  assert.equal(status({ isPaused: true }), 'active')
   assert.equal(status({ isCutOff: true }), 'revoked')
   assert.equal(status({ isCutOff: true, ...expired, ...exhausted }), 'revoked')
 })
@@ -98,7 +108,10 @@ onBothDatabases('in every state and pair of states', (engine) => {
 
 /** Calls in flight end with what their grant stands on. */
 async function assertEndInFlight(service: TestService, all: readonly GrantInState[]): Promise<void> {
-  const flights = createCallsInFlight({ ...service, ...storesOf(service), clock: service.clock.now })
+  const flights = createCallsInFlight({
+    ...{ ...service, ...storesOf(service), clock: service.clock.now },
+    findCurrentKeys: () => Promise.resolve(new Set()),
+  })
   const calls = all.map((one) => ({ ...one, ...flights.begin(one.grantId, one.tokenHash) }))
   await flights.check()
   for (const { name, state, controller } of calls) {
@@ -157,7 +170,7 @@ function formsIn(service: TestService): Record<string, (one: GrantInState) => Pr
     'a token for it': async ({ name, connectionId, state }) => {
       // There is nothing to renew it with.
       if (connectionId === null || name.includes('access token expired')) return { expected: 0, actual: 0 }
-      const grant = { ...state.grant, revokedAt: null, expiresAt: null, maxCalls: null }
+      const grant = { ...state.grant, revokedAt: null, isPaused: false, expiresAt: null, maxCalls: null }
       const reason = whyUnusable({ ...state, grant, isTokenCurrent: true }, now)
       return { expected: codeOf(reason), actual: await codeThrownBy(freshToken(connectionId)) }
     },

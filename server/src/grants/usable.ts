@@ -9,7 +9,7 @@ import type { Grant, GrantStatus } from './grant.ts'
 
 /** What the rule looks at. Connection and provider are null in the sandbox. */
 export interface GrantState {
-  grant: Pick<Grant, 'revokedAt' | 'isCutOff' | 'expiresAt' | 'maxCalls' | 'calls'>
+  grant: Pick<Grant, 'revokedAt' | 'isCutOff' | 'isPaused' | 'expiresAt' | 'maxCalls' | 'calls'>
   connection: { status: ConnectionStatus } | null
   provider: { status: ProviderStatus } | null
   /** The agent is enabled, and the token that the call came with is its current one. */
@@ -20,6 +20,7 @@ export type Unusable =
   | 'unauthenticated'
   | 'grant_revoked'
   | 'grant_expired'
+  | 'paused'
   | 'provider_disabled'
   | 'connection_needs_reauth'
   | 'grant_exhausted'
@@ -30,6 +31,7 @@ export function whyUnusable(state: GrantState, now: Date): Unusable | undefined 
   if (!isTokenCurrent) return 'unauthenticated'
   if (grant.revokedAt || grant.isCutOff) return 'grant_revoked'
   if (grant.expiresAt && grant.expiresAt <= now) return 'grant_expired'
+  if (grant.isPaused) return 'paused'
   if (provider && provider.status !== 'active') return 'provider_disabled'
   if (connection && connection.status !== 'active') return 'connection_needs_reauth'
   if (grant.maxCalls !== null && grant.calls >= grant.maxCalls) return 'grant_exhausted'
@@ -48,10 +50,12 @@ export function assertUsable(state: GrantState, now: Date, { mayBeExhausted = fa
   if (reason) throw refusalFor(reason)
 }
 
-export function refusalFor(reason: Unusable): ServiceError {
+/** `field` names the grant, if the caller named it. */
+export function refusalFor(reason: Unusable, field?: string): ServiceError {
+  const named = field === undefined ? {} : { field }
   return reason === 'provider_disabled'
-    ? new ServiceError('conflict', { message: 'The provider has been disabled.' })
-    : new ServiceError(reason)
+    ? new ServiceError('conflict', { ...named, message: 'The provider has been disabled.' })
+    : new ServiceError(reason, named)
 }
 
 /** A grant ends with its connection and its user. */
@@ -61,7 +65,8 @@ export function isCutOff(connectionStatus: ConnectionStatus | null, userDisabled
 
 /** What lists show of the grant itself. One whose calls are used up reads as expired. */
 export function statusOf(grant: GrantState['grant'], now: Date): GrantStatus {
-  const reason = whyUnusable({ grant, connection: null, provider: null, isTokenCurrent: true }, now)
+  const own = { ...grant, isPaused: false }
+  const reason = whyUnusable({ grant: own, connection: null, provider: null, isTokenCurrent: true }, now)
   if (reason === undefined) return 'active'
   return reason === 'grant_revoked' ? 'revoked' : 'expired'
 }

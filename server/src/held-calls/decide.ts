@@ -89,7 +89,7 @@ export async function decideCall(
     if (!(await heldCallStore.decide(tx, call, { decision, reason: given.reason }, now))) {
       throw new ServiceError('call_not_waiting')
     }
-    if (verdict === 'deny') await needs.idempotency.forgetHeld(tx, callId)
+    if (verdict === 'deny') await needs.idempotency.forgetDenied(tx, callId)
     else await keepRepeat(needs, tx, call, shown, given.repeatForSeconds, now)
     await dropPushesWithoutCalls(needs, tx, user.userId, now)
     const event = verdict === 'approve' ? 'proxy.approved' : 'proxy.denied'

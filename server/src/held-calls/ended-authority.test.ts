@@ -55,6 +55,12 @@ const endings: Record<string, Ending> = {
     code: 'host_not_allowed',
     isWaiting: true,
   },
+  'its user pauses all agents': {
+    end: ({ service, user }) => service.call('PUT', '/v4/pause', { token: user.token, body: {} }),
+    status: 'done',
+    code: 'paused',
+    isWaiting: true,
+  },
   'its connection needs a new sign-in': {
     end: (test) => setConnection(test, 'needs_reauth'),
     status: 'done',

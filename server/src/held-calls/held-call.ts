@@ -4,6 +4,7 @@ import type { ErrorCode } from '@sallyport/protocol/errors'
 import type { AccessClass } from '@sallyport/protocol/grant-terms'
 import type { AwsScope } from '@sallyport/protocol/proxy'
 import { ServiceError } from '../platform/errors.ts'
+import type { ToolDoor } from '../proxy/call.ts'
 import type { HeaderList } from '../proxy/upstream.ts'
 import type { Detail } from './summary/summary.ts'
 
@@ -57,6 +58,8 @@ export interface HeldRequest {
   body: string | null
   timeoutMs: number | null
   aws: AwsScope | null
+  /** If a tool called. */
+  door?: ToolDoor
 }
 
 /** What people see of a call. Sealed: it quotes the body. */
@@ -73,6 +76,8 @@ export interface Shown {
 export const startWithinMs = 30_000
 /** The identical call is refused for so long. */
 export const deniedForMs = 600_000
+/** How long after the decision a tool's identical call gets its answer. */
+export const retriedForMs = 600_000
 /** How long an agent can read a response. */
 export const responseMs = 3_600_000
 export const retentionMs = 30 * 86_400_000

@@ -13,7 +13,7 @@ import { holdCall } from './hold.ts'
 import type { HoldNeeds } from './hold.ts'
 import { collectMs } from './notify.ts'
 import { repeatRoutes } from './repeat-routes.ts'
-import { resultOf } from './result.ts'
+import { collectResult, resultOf } from './result.ts'
 import { createRunner } from './run.ts'
 import type { RunNeeds } from './run.ts'
 import { settleHeldCalls } from './settle.ts'
@@ -36,6 +36,7 @@ export function holdCalls(given: HoldingNeeds) {
   const heldCalls: Holding = {
     hold: (call, asked) => holdCall(needs, call, asked),
     resultOf: (agentId, callId) => resultOf(needs, agentId, callId),
+    collect: (agentId, callId) => collectResult(needs, agentId, callId),
     wait: async (agentId, callId, seconds, gone) => {
       const leave = waits.tryEnter(agentId)
       if (!leave) return

@@ -29,7 +29,7 @@ import type { HeldMetrics } from './held-metrics.ts'
 import { notifyOfCall } from './notify.ts'
 import type { NotifyNeeds } from './notify.ts'
 import type { RepeatStore } from './repeat-store.ts'
-import { resultOf } from './result.ts'
+import { collectResult, isPast, resultOf } from './result.ts'
 import { shownBody } from './summary/shown-body.ts'
 import { summarise } from './summary/summarise.ts'
 
@@ -73,7 +73,13 @@ export async function holdCall(needs: HoldNeeds, call: Call, given: Given): Prom
   const entered = await database.transaction((tx) =>
     enter(needs, tx, call, given.keyed, { digest, shown, providerName, agentName }),
   )
-  if (entered.kind === 'known') return resultOf(needs, call.agentId, entered.callId)
+  if (entered.kind === 'known') {
+    const { callId } = entered
+    if (call.facts.door === undefined) return resultOf(needs, call.agentId, callId)
+    if (!(await isPast(needs, callId))) return collectResult(needs, call.agentId, callId)
+    await database.transaction((tx) => needs.idempotency.forgetRetries(tx, callId))
+    return holdCall(needs, call, given)
+  }
   if (entered.kind === 'held' && entered.isNew) {
     needs.heldMetrics.onEvent('held')
     needs.onHeld()
@@ -202,6 +208,7 @@ function requestOf({
   aws,
   timeoutMs,
   firstByteMs,
+  facts: { door },
 }: Call): HeldRequest {
   return {
     method,
@@ -212,6 +219,7 @@ function requestOf({
     // The caller's own replaces both limits.
     timeoutMs: timeoutMs === firstByteMs ? timeoutMs : null,
     aws: aws ?? null,
+    ...(door && { door }),
   }
 }
 

@@ -109,7 +109,7 @@ async function makeCall(needs: RunNeeds, held: HeldCall): Promise<void> {
         })
       },
       times: { startedAt: performance.now() },
-      naming: { prefixed: false, ownHosts: [] },
+      naming: { for: 'caller', isPrefixed: false, ownHosts: [] },
       maxAnswerBytes: maxHeldBytes,
     })
   } catch (error) {
@@ -123,9 +123,10 @@ async function makeCall(needs: RunNeeds, held: HeldCall): Promise<void> {
 
 export function inputOf(
   { grantId }: HeldCall,
-  { method, url, headers, body, timeoutMs, aws }: HeldRequest,
+  { method, url, headers, body, timeoutMs, aws, door }: HeldRequest,
 ): ProxyInput {
   return {
+    ...(door && { door }),
     grantId,
     method,
     url,

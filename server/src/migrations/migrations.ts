@@ -18,6 +18,9 @@ import { userPresets } from './0013-user-presets.ts'
 import { unusedAgents } from './0014-unused-agents.ts'
 import { grantTerms } from './0015-grant-terms.ts'
 import { heldCalls } from './0016-held-calls.ts'
+import { toolKeys } from './0017-tool-keys.ts'
+import { gateway } from './0018-gateway.ts'
+import { pauses } from './0019-pauses.ts'
 
 /**
  * In order. A released migration is never edited, and there are no down migrations. docs/storage.md describes the
@@ -40,6 +43,9 @@ export const migrations: readonly Migration[] = [
   unusedAgents,
   grantTerms,
   heldCalls,
+  toolKeys,
+  gateway,
+  pauses,
 ]
 
 /** Applies all pending migrations. */

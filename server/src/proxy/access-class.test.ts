@@ -31,7 +31,10 @@ const [read, write, destroy] = [
 const fragment = 'fragment F on Mutation { issueDelete { id } }'
 
 test('GraphQL: queries and subscriptions read', () => {
-  for (const url of [linear, unknown, 'https://shop.myshopify.com/admin/api/2026-01/graphql.json']) {
+  for (const url of [
+    ...[linear, unknown, 'https://shop.myshopify.com/admin/api/2026-01/graphql.json'],
+    ...['https://ref.supabase.co/graphql/v1', 'https://db.example.com/graphql/v1'],
+  ]) {
     expect('read', url, {
       shorthand: post({ query: read }),
       named: post({ query: 'query A { viewer { id } }', operationName: 'A', variables: { a: 1 } }),

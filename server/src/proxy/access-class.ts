@@ -170,15 +170,16 @@ function isAt(paths: readonly PathRule[], readings: readonly PathReading[]): boo
   return paths.some((rule) => matchesRule(rule, readings, undefined))
 }
 
-const anyGraphql = compilePath({ path: '/**/graphql', isExact: true })
+/** The second is where Supabase has it, on servers of one's own too. */
+const anyGraphql = ['/**/graphql', '/graphql/v1'].map((path) => compilePath({ path, isExact: true }))
 
 export function mayBeGraphql({ preset, readings }: ApiAt): boolean {
-  return isAt([...(preset?.graphql ?? []), anyGraphql], readings)
+  return isAt([...(preset?.graphql ?? []), ...anyGraphql], readings)
 }
 
 /** At an API that is not known, by the name of the path. It takes GraphQL by these methods alone. */
 function isSurelyGraphql({ preset, readings }: ApiAt, { methods, isPlain }: Place): boolean {
-  const isEndpoint = isPlain && isAt([anyGraphql], readings)
+  const isEndpoint = isPlain && isAt(anyGraphql, readings)
   const isTaken = methods.every((method) => method === 'POST' || readMethods.has(method))
   return isEndpoint && isTaken && (!preset?.isKnown || isAt(preset.graphql, readings))
 }

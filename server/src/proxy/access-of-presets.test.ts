@@ -5,7 +5,10 @@ import { accessOf } from '../../testkit/access-calls.ts'
 import type { AccessCall } from '../../testkit/access-calls.ts'
 import { accessOfPresets } from '../../testkit/access-of-presets.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
+import { matchesRule } from '../providers/presets/api-path.ts'
 import { presets } from '../providers/presets/catalogue.ts'
+import { readingsOf } from '../providers/presets/path-readings.ts'
+import { presetRulesAt } from '../providers/presets/preset-rules.ts'
 import type { HeaderList } from './upstream.ts'
 
 interface Row {
@@ -65,4 +68,15 @@ test('the rules of a preset apply at a server of its kind, below its path there'
   assert.equal(accessOf('https://git.example.com/api/v4/projects/1/jobs/2/erase', erase), 'destructive')
   assert.equal(accessOf('https://chat.example.com/api/chat.update', { preset: 'slack' }), 'write')
   assert.equal(accessOf('https://chat.example.com/api/users.list', { preset: 'slack' }), 'read')
+})
+
+test('the rules of a preset apply at other hosts that take the same calls', () => {
+  for (const host of ['www.slack.com', 'team.slack.com', 'team.enterprise.slack.com']) {
+    assert.equal(accessOf(`https://${host}/api/users.list`), 'read')
+    assert.equal(accessOf(`https://${host}/api/chat.postMessage?channel=C1&text=a`), 'write')
+    assert.equal(accessOf(`https://${host}/api/chat.delete?channel=C1&ts=1`), 'destructive')
+    const { credentials } = presetRulesAt(host, null)
+    assert.ok(credentials.some((rule) => matchesRule(rule, readingsOf('/api/oauth.v2.access'), ['GET'])))
+  }
+  assert.equal(accessOf('https://notslack.com/api/chat.postMessage'), 'read')
 })

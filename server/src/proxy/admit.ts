@@ -1,4 +1,5 @@
 /** Admits a call: authorizes it and records the attempt. Or records the refusal and says what access to ask for. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent, CallingAgent } from '../agents/agent.ts'
 import type { CallLog } from '../call-log/call-log.ts'
 import { readMethod } from '../grants/grant.ts'
@@ -8,10 +9,10 @@ import { ServiceError } from '../platform/errors.ts'
 import type { LoggedIds } from '../platform/http/response-log.ts'
 import { takeFromLimit } from '../platform/limits/rate-limits.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
-import type { Call, Known, ProxyInput } from './call.ts'
+import type { Call, Known, ProxyInput, ToolDoor } from './call.ts'
 import { judgeUrl } from './destination.ts'
 import type { OnOutcome } from './flight.ts'
-import { hashRequest } from './idempotency.ts'
+import { hashRequest, retryKey } from './idempotency.ts'
 import type { KeyedCall } from './idempotency.ts'
 import type { Approved, Held, Holding, LiveRepeat } from './holding.ts'
 import type { Idempotency } from './idempotency-store.ts'
@@ -54,19 +55,34 @@ export interface Admission {
   approved?: Approved
   /** Is filled with the ids of the grant and of the record, for the log. */
   loggedIds?: LoggedIds | undefined
+  /** If its agent calls too often, the call waits for so long before it is refused. Default: it does not wait. */
+  patience?: Patience
+}
+
+export interface Patience {
+  ms: number
+  /** Aborted once nobody waits any more. */
+  gone: AbortSignal
 }
 
 /**
  * Takes one of the agent's places for calls in flight, before the call's body is read. Call the returned function once
  * the answer is sent or the connection is closed: it frees the place.
  */
-export async function enter(needs: EnterNeeds, { agentId }: Agent, requestId: string): Promise<() => void> {
+export async function enter(
+  needs: EnterNeeds,
+  { agentId }: Agent,
+  requestId: string,
+  { patience, door }: { patience?: Patience; door?: ToolDoor } = {},
+): Promise<() => void> {
   try {
-    needs.unsentAnswers.assertRoom(agentId)
-    return needs.load.enter(agentId)
+    return await withPatience(patience, () => {
+      needs.unsentAnswers.assertRoom(agentId)
+      return needs.load.enter(agentId)
+    })
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    await needs.refusals.record({ agentId, code: error.code, requestId, facts: {} })
+    await needs.refusals.record({ agentId, code: error.code, requestId, facts: door ? { door } : {} })
     needs.onOutcome('refused', undefined)
     throw error
   }
@@ -79,34 +95,59 @@ export async function admit(
   needs: AdmitNeeds,
   caller: CallingAgent,
   input: ProxyInput,
-  { requestId, idempotencyKey, approved, loggedIds = {} }: Admission,
+  { requestId, idempotencyKey, approved, loggedIds = {}, patience }: Admission,
 ): Promise<Admitted> {
   const known: Known = {}
-  const { agentId } = caller.agent
-  const { address } = caller
   try {
     // The key may be that of the grant's last call. Whether a call is left is decided together with the key.
     const mayBeExhausted = idempotencyKey !== undefined
     const judged = await judge(needs, caller, input, requestId, known, { mayBeExhausted })
     const call = approved ? asApproved(judged, approved) : judged
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
-    if (call.standing.grant.kind === 'sandbox') await spendSandboxBudget(needs, call, keyed, address)
+    if (call.standing.grant.kind === 'sandbox') await spendSandboxBudget(needs, call, keyed, caller.address)
     const once = approved?.once(call) ?? (keyed && needs.idempotency.once(keyed))
-    const admitted =
+    const admitted = await withPatience(patience, () =>
       call.asks === undefined || approved
-        ? await recordAttempt(needs, call, once)
-        : await holdOrRepeat(needs, call, { keyed, once, reason: input.reason })
+        ? recordAttempt(needs, call, once)
+        : holdOrRepeat(needs, call, { keyed, once, reason: input.reason }),
+    )
     if (admitted.kind === 'admitted') loggedIds['audit_id'] = call.auditId
     return admitted
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    const { standing, facts } = known
-    const names = standing && recordedNames(standing)
-    await needs.refusals.record({ agentId, address, code: error.code, requestId, ...names, facts: facts ?? {} })
-    needs.onOutcome('refused', standing)
-    throw withSuggestedAccess(error, await findSuggestedAccess(needs, error, input, standing))
+    throw await refusal(needs, caller, error, { requestId, input, known })
   } finally {
     if (known.standing) loggedIds['grant_id'] = known.standing.grant.grantId
+  }
+}
+
+/** Records that a call was refused. The error says what access would allow it. */
+export async function refusal(
+  needs: AdmitNeeds,
+  { agent: { agentId }, address }: CallingAgent,
+  error: ServiceError,
+  { requestId, input, known }: { requestId: string; input: ProxyInput; known: Known },
+): Promise<ServiceError> {
+  const { standing, facts } = known
+  const names = standing && recordedNames(standing)
+  await needs.refusals.record({ agentId, address, code: error.code, requestId, ...names, facts: facts ?? {} })
+  needs.onOutcome('refused', standing)
+  return withSuggestedAccess(error, await findSuggestedAccess(needs, error, input, standing))
+}
+
+/** Each attempt checks everything that may have changed meanwhile. */
+async function withPatience<T>(patience: Patience | undefined, attempt: () => T | Promise<T>): Promise<T> {
+  const until = performance.now() + (patience?.ms ?? 0)
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      const isOverRate = error instanceof ServiceError && error.code === 'rate_limited'
+      const waitMs = isOverRate ? (error.retryAfterSeconds ?? 1) * 1000 : Infinity
+      if (!patience || performance.now() + waitMs > until) throw error
+      await sleep(waitMs, undefined, { signal: patience.gone }).catch(() => undefined)
+      if (patience.gone.aborted) throw error
+    }
   }
 }
 
@@ -193,8 +234,9 @@ async function holdOrRepeat(
   call: Call,
   { keyed, once, reason }: { keyed: KeyedCall | undefined; once: Once | undefined; reason: string | undefined },
 ): Promise<Admitted> {
+  const claimed = call.facts.door ? { ...keyedCall(call, '', needs.clock()), ...retryKey(call) } : keyed
   for (;;) {
-    const held = await needs.heldCalls.hold(call, { keyed, reason })
+    const held = await needs.heldCalls.hold(call, { keyed: claimed, reason })
     if (held.kind !== 'repeat') return held
     const repeated = { ...call, facts: { ...call.facts, repeat_id: held.repeatId } }
     try {

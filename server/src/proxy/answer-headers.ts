@@ -58,13 +58,20 @@ const browserPrefixes = ['access-control-', 'cross-origin-']
 /** Makes a header inert but still readable. An upstream's own headers with this prefix are dropped. */
 const ourPrefix = 'x-sallyport-'
 
-/** How a streamed answer names the upstream's headers. */
-export interface HeaderNaming {
-  /** For a browser, which would apply them, and for the SDK, which removes the prefix again. */
-  prefixed: boolean
-  /** Hosts of this service. A redirect to them would make the client call our own routes. */
-  ownHosts: readonly string[]
-}
+/** Whom a streamed answer is for, and so how it names the upstream's headers. */
+export type HeaderNaming =
+  /** A client of `POST /v4/proxy`. */
+  | {
+      for: 'caller'
+      /** For a browser, which would apply them, and for the SDK, which removes the prefix again. */
+      isPrefixed: boolean
+      /** Hosts of this service. A redirect to them would make the client call our own routes. */
+      ownHosts: readonly string[]
+    }
+  /** A tool that calls a base URL. `addressOf` is the base URL of another URL of the grant; undefined: it has none. */
+  | { for: 'base_url'; addressOf: (url: URL) => string | undefined }
+  /** A tool that calls the upstream's own URL, through the gateway. */
+  | { for: 'tunnel' }
 
 /** For an envelope. A repeated header has an array of values. Built from entries, so that no name is special. */
 export function answerHeaders(list: HeaderList, redactor: Redactor, keepsLength: boolean) {
@@ -90,12 +97,63 @@ export function streamedHeaders(
   redactor: Redactor,
   { naming, url, keepsLength = false }: Streamed,
 ): HeaderList {
-  return returnedHeaders(list, redactor, keepsLength).flatMap(([key, text]): HeaderList => {
+  return namedHeaders(returnedHeaders(list, redactor, keepsLength), naming, url).map(([key, text]) => {
+    // A URL that was made absolute may have joined what was in pieces before.
+    const isChanged = key === 'location' || key === 'link'
+    return [key, sendable(isChanged ? redactor.text(text) : text)]
+  })
+}
+
+/** `list` is redacted, `url` is where it came from. */
+export function namedHeaders(list: HeaderList, naming: HeaderNaming, url: URL): HeaderList {
+  return list.flatMap(([key, text]): HeaderList => {
     if (!isName(key)) return []
-    const location = key === 'location' && !naming.prefixed ? locationFor(text, url, naming.ownHosts) : undefined
-    if (location !== undefined) return [[key, sendable(redactor.text(location))]]
-    const isPrefixed = key === 'content-length' || key === 'location' || needsPrefix(key, naming)
-    return [[isPrefixed ? `${ourPrefix}${key}` : key, sendable(text)]]
+    if (naming.for === 'caller') return [namedForCaller(key, text, naming, url)]
+    if (key === 'alt-svc') return []
+    if (naming.for === 'tunnel') return [[key, text]]
+    if (key === 'location') return [addressed(key, text, naming, url)]
+    if (key === 'link') return addressedLinks(text, naming, url)
+    if (key === 'cache-control') return [[key, inPrivate(text)]]
+    return [[needsPrefix(key, true) && key !== 'www-authenticate' ? `${ourPrefix}${key}` : key, text]]
+  })
+}
+
+function namedForCaller(
+  key: string,
+  text: string,
+  { isPrefixed, ownHosts }: Extract<HeaderNaming, { for: 'caller' }>,
+  url: URL,
+): HeaderList[number] {
+  const location = key === 'location' && !isPrefixed ? locationFor(text, url, ownHosts) : undefined
+  if (location !== undefined) return [key, location]
+  const isRenamed = key === 'content-length' || key === 'location' || needsPrefix(key, isPrefixed)
+  return [isRenamed ? `${ourPrefix}${key}` : key, text]
+}
+
+/** A cache in front of this service would otherwise answer anyone, without a key. */
+function inPrivate(text: string): string {
+  const directives = text.split(',').map((one) => one.trim())
+  return ['private', ...directives.filter((one) => !/^(?:public|private|s-maxage)\b/i.test(one))].join(', ')
+}
+
+type ForBaseUrl = Extract<HeaderNaming, { for: 'base_url' }>
+
+/** A tool that follows it sends its key there, so it never leads to another host. */
+function addressed(key: string, text: string, { addressOf }: ForBaseUrl, base: URL): HeaderList[number] {
+  const url = resolved(text, base)
+  const address = url ? addressOf(url) : undefined
+  return address === undefined ? [`${ourPrefix}${key}`, text] : [key, address]
+}
+
+/** RFC 8288 §3. A target is between angle brackets, which no parameter can have outside of quotes. */
+function addressedLinks(text: string, naming: ForBaseUrl, base: URL): HeaderList {
+  const links = text.match(/<[^<>]*>[^<]*/g) ?? []
+  return links.map((link): HeaderList[number] => {
+    const end = link.indexOf('>')
+    const parameters = link.slice(end + 1).trim()
+    const rest = parameters.endsWith(',') ? parameters.slice(0, -1).trimEnd() : parameters
+    const [key, address] = addressed('link', link.slice(1, end), naming, base)
+    return [key, `<${address}>${rest}`]
   })
 }
 
@@ -112,19 +170,23 @@ function returnedHeaders(list: HeaderList, redactor: Redactor, keepsLength: bool
   return headers
 }
 
-function needsPrefix(key: string, { prefixed }: HeaderNaming): boolean {
-  const isForBrowsers = prefixedForBrowsers.has(key) || browserPrefixes.some((prefix) => key.startsWith(prefix))
-  return alwaysPrefixed.has(key) || (prefixed && isForBrowsers)
+function needsPrefix(key: string, isForBrowser: boolean): boolean {
+  const actsOnBrowsers = prefixedForBrowsers.has(key) || browserPrefixes.some((prefix) => key.startsWith(prefix))
+  return alwaysPrefixed.has(key) || (isForBrowser && actsOnBrowsers)
 }
 
 /**
  * Absolute, because a client would resolve a relative one against our URL. Undefined if it is invalid or leads to us.
  */
 function locationFor(value: string, base: URL, ownHosts: readonly string[]): string | undefined {
-  // Header values are read as Latin-1, one character per byte. By custom the bytes are UTF-8.
-  const url = URL.parse(Buffer.from(value, 'latin1').toString(), base.href)
+  const url = resolved(value, base)
   if (!url || ownHosts.includes(url.host)) return undefined
   return URL.canParse(value) ? value : url.href
+}
+
+/** Header values are read as Latin-1, one character per byte. By custom the bytes are UTF-8. */
+function resolved(value: string, base: URL): URL | null {
+  return URL.parse(Buffer.from(value, 'latin1').toString(), base.href)
 }
 
 export function contentEncodingOf(headers: HeaderList): string {

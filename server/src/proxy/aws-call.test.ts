@@ -124,6 +124,7 @@ test('what issues credentials is refused wherever the operation is named, and ho
   refuses(post('kms'), target('TrentService.createGRANT'))
   refuses(post('kms'), target('TrentService. CreateGrant'))
   refuses(post('ssm') + 'service/AmazonSSM/operation/StartSession')
+  refuses(post('athena'), target('AmazonAthena.GetSessionEndpoint'))
   refuses(post('sns'), { type: form, body: 'Action=Subscribe&Protocol=https' })
   refuses(post('ec2'), { type: form, body: 'Action=DescribeInstances&Action=CreateKeyPair' })
 })

@@ -69,7 +69,7 @@ function operationsIn(
 
 /**
  * The operations that a call could be taken for, in lower case. Undefined: no service of this host names them. `isSure`: all
- * of them do.
+ * of them do. A service that is not known may take its operation from the query of a GET call.
  */
 export function namedOperations(
   entries: readonly SigningEntry[],
@@ -77,8 +77,11 @@ export function namedOperations(
   readings: readonly PathReading[],
 ): { operations: string[]; isSure: boolean } | undefined {
   const services = servicesAt(entries, call)
-  if (!services.some(isRpcService)) return undefined
   const query = pairsIn(call.destination.url.search.slice(1))
+  if (!services.some(isRpcService)) {
+    const operations = operationsOf(query)
+    return operations.length > 0 ? { operations, isSure: false } : undefined
+  }
   return { operations: operationsIn(call, query, bodyOf(call), readings), isSure: services.every(isRpcService) }
 }
 

@@ -1,4 +1,5 @@
 import type { AccessClass } from '@sallyport/protocol/grant-terms'
+import type { CallDoor } from '@sallyport/protocol/audit'
 import type { AwsScope } from '@sallyport/protocol/proxy'
 import type { Standing } from '../grants/standing.ts'
 import type { Destination } from './destination.ts'
@@ -6,8 +7,12 @@ import type { Verdict } from './policy.ts'
 import type { Upload } from './upload.ts'
 import type { HeaderList, Route } from './upstream.ts'
 
+export type ToolDoor = Exclude<CallDoor, 'proxy'>
+
 /** What an agent asks for. */
 export interface ProxyInput {
+  /** By which door a tool called, as if it called the API itself. Undefined: the agent called `POST /v4/proxy`. */
+  door?: ToolDoor
   grantId: string
   method: string
   url: string
@@ -19,6 +24,8 @@ export interface ProxyInput {
   timeoutMs: number | undefined
   followRedirects: boolean
   stream: boolean
+  /** It opens a WebSocket. */
+  isHandshake?: boolean | undefined
   aws?: AwsScope | undefined
   /** Why the call is made, in the agent's words. */
   reason?: string | undefined
@@ -30,6 +37,7 @@ export type Facts = {
   host: string
   path: string
   query: string[]
+  door?: ToolDoor
   /** Of a call that was held. */
   call_id?: string
   /** Of the approval that allowed it again. */
@@ -39,7 +47,7 @@ export type Facts = {
 /** What was known of a call before it was refused. */
 export interface Known {
   standing?: Standing
-  facts?: Facts
+  facts?: Partial<Facts>
   droppedHeaders?: string[]
   verdict?: Verdict | undefined
 }
@@ -47,8 +55,12 @@ export interface Known {
 /** A call that may be made. */
 export interface Call {
   agentId: string
+  /** It goes where anyone may read, without a credential. */
+  isOpen: boolean
   /** Hash of the token that the call came with. */
   tokenHash: Buffer
+  /** Of the key for tools that the call came with, if it did. */
+  keyHash?: Buffer | undefined
   standing: Standing
   route: Route
   auditId: string
@@ -69,7 +81,10 @@ export interface Call {
   asks: string | undefined
   followsRedirects: boolean
   isStreamed: boolean
+  isHandshake: boolean
   /** Until the headers of the answer, and until its last byte. */
   firstByteMs: number
   timeoutMs: number
+  /** Between two pieces of a streamed answer. */
+  idleMs: number
 }

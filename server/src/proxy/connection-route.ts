@@ -15,13 +15,16 @@ import {
   presetOfKind,
 } from '../providers/auth-kinds/auth-kind.ts'
 import type { AuthMethod } from '../providers/auth-method.ts'
+import { matchesHost } from '../providers/api-hosts.ts'
 import { injectorOf } from '../providers/injector.ts'
+import { openHostsOf } from '../providers/presets/tool-rules.ts'
+import { compileSecrets } from '../redaction/secret-forms.ts'
 import { awsInjects } from './credential-kinds/aws.ts'
 import { headerInjects } from './credential-kinds/header.ts'
 import { enteredInjects } from './credential-kinds/entered.ts'
 import { methodNamed } from './credentials.ts'
 import type { CredentialOf } from './credentials.ts'
-import type { HeaderList, Route, Upstream, UpstreamRequest } from './upstream.ts'
+import type { Credential, HeaderList, Injects, Route, Upstream, UpstreamRequest } from './upstream.ts'
 
 interface ConnectionRouteNeeds {
   config: { proxyRatePerAgent: number; proxyBurstPerAgent: number }
@@ -42,6 +45,14 @@ export function connectionRoute(needs: ConnectionRouteNeeds, { grant, connection
   }
   // Sockets that were opened with one credential are not used with another. A refreshed token is the same credential.
   const pool = isEntered ? `${connection.connectionId} ${connection.version}` : connection.connectionId
+  const rate = proxyRatePerAgent > 0 && {
+    rate: { key: `proxy-call:${grant.agentId}`, limit: perSecond(proxyRatePerAgent, proxyBurstPerAgent) },
+  }
+  const openHosts = openHostsOf(preset)
+  const withoutCredential: Route = {
+    upstream: httpsUpstream(needs.egress, `${connection.connectionId} without a credential`, 'stranger'),
+    ...{ rules: undefined, injects: nothingInjected, credential: () => noCredential, ...rate },
+  }
   return {
     upstream: httpsUpstream(needs.egress, pool, whoShaped(provider, method)),
     rules: {
@@ -55,11 +66,13 @@ export function connectionRoute(needs: ConnectionRouteNeeds, { grant, connection
     injects: injectsOf(),
     ...(isEntered && { placed: injectorOf(method).placed }),
     credential: (refused) => needs.credentialOf(connection, provider, refused),
-    ...(proxyRatePerAgent > 0 && {
-      rate: { key: `proxy-call:${grant.agentId}`, limit: perSecond(proxyRatePerAgent, proxyBurstPerAgent) },
-    }),
+    openAt: (host) => (openHosts.some((entry) => matchesHost(entry, host)) ? withoutCredential : undefined),
+    ...rate,
   }
 }
+
+const nothingInjected: Injects = { headers: [], writtenIn: () => [], shownFor: () => null }
+const noCredential: Credential = { apply: () => undefined, forms: compileSecrets([]), wasAwaited: false }
 
 /** A tenant's token endpoint is never proxied either. */
 function withTenantEndpoint(metadata: Metadata, { token_url }: AuthMethod, apiHost: string | null): Metadata {

@@ -40,6 +40,8 @@ export interface Flight {
   answered: (seen: Seen, envelope?: Envelope) => Promise<void>
   /** Aborts the call: nobody will read an answer that is still coming. */
   failed: (error: Error) => Promise<void>
+  /** The same because the caller is gone. Cheap if the call is over, as it usually is. */
+  givenUp: () => Promise<void>
 }
 
 /** The caller closed the connection, or the service stopped: nobody reads the answer any more. */
@@ -56,7 +58,11 @@ export class CallAborted extends Error {
 export function startFlight(needs: FlightNeeds, call: Call, once: Once | undefined): Flight {
   const { callLog, clock } = needs
   const startedAt = clock().getTime()
-  const { controller, isAt, done } = needs.callsInFlight.begin(call.standing.grant.grantId, call.tokenHash)
+  const { controller, isAt, done } = needs.callsInFlight.begin(
+    call.standing.grant.grantId,
+    call.tokenHash,
+    call.keyHash,
+  )
   let isSent = false
   let isOver = false
   /** False if the call was over already: its outcome is recorded once. */
@@ -68,6 +74,17 @@ export function startFlight(needs: FlightNeeds, call: Call, once: Once | undefin
   }
   const ms = () => clock().getTime() - startedAt
 
+  const failed: Flight['failed'] = async (error) => {
+    if (!tryFinish()) return
+    controller.abort(error)
+    needs.onOutcome('failed', call.standing)
+    // The first reason: errors that follow are caused by the abort.
+    const detail = { code: codeOf(controller.signal.reason), ms: ms() }
+    const also = once?.failed(controller.signal.reason as Error, isSent)
+    await callLog.end(call, 'failed', detail, also && ((tx) => also(tx, clock())))
+    once?.ended()
+  }
+
   return {
     signal: controller.signal,
     abort: (reason) => {
@@ -75,7 +92,8 @@ export function startFlight(needs: FlightNeeds, call: Call, once: Once | undefin
     },
     markSent: (host) => {
       isSent = true
-      isAt(host)
+      // No provider lists the hosts of calls without a credential.
+      if (!call.isOpen) isAt(host)
     },
     answered: async (seen, envelope) => {
       if (!tryFinish()) return
@@ -89,15 +107,9 @@ export function startFlight(needs: FlightNeeds, call: Call, once: Once | undefin
       await callLog.end(call, 'answered', detail, (tx) => once.conclude(tx, kept, seen, clock()))
       once.ended()
     },
-    failed: async (error) => {
-      if (!tryFinish()) return
-      controller.abort(error)
-      needs.onOutcome('failed', call.standing)
-      // The first reason: errors that follow are caused by the abort.
-      const detail = { code: codeOf(controller.signal.reason), ms: ms() }
-      const also = once?.failed(controller.signal.reason as Error, isSent)
-      await callLog.end(call, 'failed', detail, also && ((tx) => also(tx, clock())))
-      once?.ended()
+    failed,
+    givenUp: async () => {
+      if (!isOver) await failed(new CallAborted('caller_gone'))
     },
   }
 }

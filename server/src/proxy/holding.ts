@@ -16,10 +16,15 @@ export interface LiveRepeat {
 }
 
 export interface Holding {
-  /** Holds a call until a person decides, unless an approval that repeats covers it. */
+  /**
+   * Holds a call until a person decides, unless an approval that repeats covers it. A tool's call joins one like it that
+   * waits, or gets its answer if nobody has got it yet.
+   */
   hold: (call: Call, given: { keyed: KeyedCall | undefined; reason: string | undefined }) => Promise<Held | LiveRepeat>
   /** The answer of a held call, if there is one already. Throws the error that it ended with. */
   resultOf: (agentId: string, callId: string) => Promise<Held>
+  /** The same for a tool: from then on a call like it is a new one. */
+  collect: (agentId: string, callId: string) => Promise<Held>
   /** Resolves once the call has ended, after so many seconds, or when the service or the caller stops waiting. */
   wait: (agentId: string, callId: string, seconds: number, gone: AbortSignal) => Promise<void>
 }

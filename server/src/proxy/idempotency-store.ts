@@ -8,7 +8,7 @@ import { ServiceError } from '../platform/errors.ts'
 import { setBounded } from '../platform/cache/memoize.ts'
 import { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
-import { assertAnswered, assertSame } from './idempotency.ts'
+import { assertAnswered, assertSame, ofRetries } from './idempotency.ts'
 import type { KeyedCall } from './idempotency.ts'
 import type { Claimed, Once } from './once.ts'
 
@@ -54,6 +54,10 @@ export interface Idempotency {
   once: (call: KeyedCall) => Once
   /** For a held call that will certainly not be made: frees the keys that were claimed for it. */
   forgetHeld: (tx: Queries, callId: string) => Promise<void>
+  /** The same for one that was denied. A tool that repeats it still reads that. */
+  forgetDenied: (tx: Queries, callId: string) => Promise<void>
+  /** For a held call whose tool has got the answer: from now on a call like it is a new one. */
+  forgetRetries: (tx: Queries, callId: string) => Promise<void>
   /** Deletes a batch; returns how many. */
   dropExpired: (tx: Queries, now: Date) => Promise<number>
 }
@@ -131,6 +135,16 @@ export function createIdempotency(vault: Vault): Idempotency {
 
     forgetHeld: async (tx, callId) => {
       await tx.deleteFrom('keyed_calls').where('held_call_id', '=', callId).execute()
+    },
+
+    forgetDenied: async (tx, callId) => {
+      const all = tx.deleteFrom('keyed_calls').where('held_call_id', '=', callId)
+      await all.where('request_hash', 'not like', `${ofRetries}%`).execute()
+    },
+
+    forgetRetries: async (tx, callId) => {
+      const all = tx.deleteFrom('keyed_calls').where('held_call_id', '=', callId)
+      await all.where('request_hash', 'like', `${ofRetries}%`).execute()
     },
 
     dropExpired: (tx, now) => deleteBatch(tx, 'keyed_calls', 'key_hash', sql`expires_at <= ${now.getTime()}`),

@@ -56,6 +56,19 @@ export function hashRequest(
   return hash.digest('base64url')
 }
 
+/**
+ * What a tool's call that waits for a person is claimed by: tools repeat a call that took too long, with headers that count
+ * their attempts. No Idempotency-Key has a blank.
+ */
+export function retryKey({ method, destination, body, aws }: Pick<Call, 'method' | 'destination' | 'body' | 'aws'>) {
+  const { url } = destination
+  const requestHash = hashRequest({ method, url, headers: [], body, aws, followsRedirects: false, isStreamed: true })
+  return { key: `retry ${requestHash}`, requestHash: `${ofRetries}${requestHash}` }
+}
+
+/** How the hashes of such calls begin. */
+export const ofRetries = 'retry '
+
 export function assertSame(earlierHash: string, requestHash: string): void {
   if (earlierHash !== requestHash) throw new ServiceError('idempotency_conflict', { field: 'Idempotency-Key' })
 }

@@ -1,6 +1,6 @@
 /** Decides whether a call may be made. Everything it depends on is read from the database now; nothing is written. */
 import type { CallingAgent } from '../agents/agent.ts'
-import { readMethod } from '../grants/grant.ts'
+import { coversHost, readMethod } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { Standing } from '../grants/standing.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
@@ -18,12 +18,16 @@ import type { Call, Known, ProxyInput } from './call.ts'
 import { judgeUrl, recordedParts, shortened } from './destination.ts'
 import { maxHeldBytes, tooLargeToHold } from './holding.ts'
 import { outgoing } from './outgoing.ts'
+import type { OutgoingRules } from './outgoing.ts'
 import { assertHeadMayCall, verdictOn } from './policy.ts'
 import type { Upload } from './upload.ts'
 import type { Route } from './upstream.ts'
 
 export interface JudgeNeeds {
-  config: Pick<Config, 'proxyFirstByteSeconds' | 'proxyCallSeconds'>
+  config: Pick<
+    Config,
+    'proxyFirstByteSeconds' | 'proxyCallSeconds' | 'proxyIdleSeconds' | 'toolFirstByteSeconds' | 'toolIdleSeconds'
+  >
   database: Database
   standings: StandingStore
   routeOf: (standing: Standing) => Route
@@ -43,7 +47,7 @@ const noTimeoutMs = 2 ** 31 - 1
 /** Fills `known` as it goes, for the record of a refusal. */
 export async function judge(
   needs: JudgeNeeds,
-  { agent: { agentId }, tokenHash }: CallingAgent,
+  { agent: { agentId }, tokenHash, keyHash }: CallingAgent,
   input: ProxyInput,
   requestId: string,
   known: Known,
@@ -54,12 +58,15 @@ export async function judge(
   const { grant } = standing
   const now = needs.clock()
   known.standing = standing
-  const route = needs.routeOf(standing)
+  const ofGrant = needs.routeOf(standing)
   const method = readMethod(input.method, 'method')
-  const destination = judgeUrl(input.url, route.plainOrigin, route.placed)
-  const facts = { method, ...recordedParts(destination) }
-  known.facts = grant.kind === 'sandbox' ? shortened(facts) : facts
-  const outgoingRules = { injects: route.injects.headers, allowRange: route.rules?.allowRange ?? false }
+  const destination = judgeUrl(input.url, ofGrant.plainOrigin, ofGrant.placed)
+  const open = input.door && !coversHost(grant, destination.host) ? ofGrant.openAt?.(destination.host) : undefined
+  const route = open ?? ofGrant
+  const facts = { method, ...recordedParts(destination), ...(input.door && { door: input.door }) }
+  const recorded = grant.kind === 'sandbox' ? shortened(facts) : facts
+  known.facts = recorded
+  const outgoingRules = { injects: route.injects.headers, ranges: rangesOf(route, input) }
   const { headers, dropped, body: given } = outgoing({ ...input, method }, outgoingRules)
   known.droppedHeaders = dropped
   // The agent was authenticated a moment ago.
@@ -69,16 +76,23 @@ export async function judge(
     throw new ServiceError('body_too_large', { field: 'body' })
   }
   const head = { destination, method, headers, aws: input.aws, bodyLength: input.upload?.length }
+  if (open && method !== 'GET' && method !== 'HEAD') throw new ServiceError('method_not_allowed', { field: 'method' })
   const { body, upload } = input.upload ? await readUpload(input.upload, head, standing.grant, route) : { body: given }
-  const verdict = verdictOn(grant, route.rules, { ...head, body }, { isClassified: isClassified || hasTerms(grant) })
+  const verdict = open
+    ? undefined
+    : verdictOn(grant, route.rules, { ...head, body }, { isClassified: isClassified || hasTerms(grant) })
   if (verdict) assertNotDenied((known.verdict = verdict), grant)
   const isHeld = verdict?.action === 'ask'
+  const { isHandshake = false } = input
+  if (isHeld && isHandshake) throw asksBeforeWebSocket()
   const stored = isHeld && upload ? await upload.whole(maxHeldBytes, tooLargeToHold()) : body
   // The caller's timeout replaces both our limits: for the whole call and for its first byte.
   const defaultMs = input.stream ? noTimeoutMs : needs.config.proxyCallSeconds * 1000
   return {
     agentId,
+    isOpen: open !== undefined,
     tokenHash,
+    keyHash,
     standing,
     route,
     auditId: newId('aud', now),
@@ -90,14 +104,39 @@ export async function judge(
     body: stored,
     ...(upload && !isHeld && { upload }),
     aws: input.aws,
-    facts: known.facts,
+    facts: recorded,
     access: verdict?.access,
     asks: verdict?.action === 'ask' ? verdict.term : undefined,
     followsRedirects: input.followRedirects,
     isStreamed: input.stream,
+    isHandshake,
     timeoutMs: input.timeoutMs ?? defaultMs,
-    firstByteMs: input.timeoutMs ?? needs.config.proxyFirstByteSeconds * 1000,
+    ...pausesOf(needs.config, input),
   }
+}
+
+/** An approved call is made once, apart from any connection, and its answer is kept. Messages have neither. */
+function asksBeforeWebSocket(): ServiceError {
+  const message =
+    'The grant asks a person before this call, and a WebSocket can not be opened that way. Ask for a grant that allows it.'
+  return new ServiceError('access_not_allowed', { field: 'method', message })
+}
+
+/** A tool waits as it would for the API itself. */
+function pausesOf(config: JudgeNeeds['config'], { door, timeoutMs }: ProxyInput) {
+  const [firstByteSeconds, idleSeconds] = door
+    ? [config.toolFirstByteSeconds, config.toolIdleSeconds]
+    : [config.proxyFirstByteSeconds, config.proxyIdleSeconds]
+  return { firstByteMs: timeoutMs ?? firstByteSeconds * 1000, idleMs: idleSeconds * 1000 }
+}
+
+/**
+ * A part of an answer may contain half of a credential, so ranges need the provider's consent. A signature is never sent
+ * back. A tool that asks for a part and gets all of it would write a wrong file.
+ */
+function rangesOf({ rules }: Route, { door }: ProxyInput): OutgoingRules['ranges'] {
+  if (rules?.allowRange || (door && rules?.signs)) return 'pass'
+  return door ? 'refuse' : 'drop'
 }
 
 /**

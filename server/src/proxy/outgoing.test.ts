@@ -4,10 +4,11 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { ServiceError } from '../platform/errors.ts'
 import { outgoing } from './outgoing.ts'
+import type { OutgoingRules } from './outgoing.ts'
 import type { GivenRequest } from './outgoing.ts'
 import type { HeaderList } from './upstream.ts'
 
-const usual = { injects: ['authorization'], allowRange: false }
+const usual: OutgoingRules = { injects: ['authorization'], ranges: 'drop' }
 
 function sent(given: Partial<GivenRequest>, rules: Partial<typeof usual> = {}) {
   const whole = { headers: {}, body: undefined, bodyBase64: undefined, method: 'POST', ...given }
@@ -79,7 +80,7 @@ test('a header that only resembles a dropped one is sent', () => {
 
 test('ranges are sent if the provider allows them', () => {
   const headers = { range: 'bytes=0-9', 'if-range': '"a"', 'x-ms-range': 'bytes=0-9', te: 'trailers' }
-  assert.deepEqual(sent({ headers }, { allowRange: true }).dropped, ['te'])
+  assert.deepEqual(sent({ headers }, { ranges: 'pass' }).dropped, ['te'])
   assert.deepEqual(sent({ headers }).headers, [])
 })
 

@@ -13,10 +13,11 @@ export interface Outgoing {
   body: Buffer | undefined
 }
 
-interface OutgoingRules {
+export interface OutgoingRules {
   /** Names of headers that we add, in lower case with hyphens. The caller's own are dropped. */
   injects: readonly string[]
-  allowRange: boolean
+  /** What becomes of a request for a part of the answer. */
+  ranges: 'pass' | 'drop' | 'refuse'
 }
 
 export type GivenRequest = Pick<ProxyInput, 'method' | 'headers' | 'body' | 'bodyBase64' | 'upload'>
@@ -94,7 +95,7 @@ const headerNamed = memoizeByText((name): HeaderName => {
 
 function outgoingHeaders(
   given: Record<string, string>,
-  { injects, allowRange }: OutgoingRules,
+  { injects, ranges: range }: OutgoingRules,
 ): Pick<Outgoing, 'headers' | 'dropped'> {
   const headers: HeaderList = []
   const dropped: string[] = []
@@ -110,7 +111,10 @@ function outgoingHeaders(
     }
     if (seen.size === seen.add(lower).size) throw refused(name, 'A header is given twice. Send it once.')
     bytes += name.length + value.length
-    if (isNeverSent || injects.includes(hyphened) || (isRange && !allowRange)) dropped.push(lower)
+    if (isRange && range === 'refuse' && hyphened !== 'if-range') {
+      throw new ServiceError('range_not_supported', { field: `headers.${lower}` })
+    }
+    if (isNeverSent || injects.includes(hyphened) || (isRange && range !== 'pass')) dropped.push(lower)
     else headers.push([lower, value])
   }
   if (bytes > maxHeaderBytes) throw invalid('headers', `The headers exceed ${maxHeaderBytes} characters in total.`)

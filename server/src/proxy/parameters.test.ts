@@ -75,6 +75,9 @@ test('a parameter that overrides the method counts, however its name is written'
     '_method[%00=DELETE',
     '$httpMethod=DELETE',
     '%24http%4dethod=DELETE',
+    'opt_method=DELETE',
+    'options.method=DELETE',
+    'options[method]=DELETE',
     'x-http-method-overrid%u0065=DELETE',
   ]) {
     assert.deepEqual(meant(`?${query}`), ['DELETE'], query)
@@ -183,6 +186,8 @@ test('a JSON member that overrides the method counts', () => {
     '{"_method":"DELETE"}',
     '\ufeff {"a":{"b":[1]},"_method" : "delete"}',
     '[{"_method":"DELETE"}]',
+    '{"options":{"method":"delete"}}',
+    '{"data":{},"Options":{"method":"DELETE"}}',
     '{"\\u005f\\u006Dethod":"\\u0044ELETE"}',
     '{"_HttpMethod":"DELETE"}',
     '{"_method\\u0000":"DELETE"}',

@@ -11,8 +11,8 @@ import type { JudgedCall } from './policy.ts'
 const overrides: ReadonlySet<string> = new Set([
   ...['_method', '_httpmethod', '_http_method', '_verb', 'x_http_method', 'x_http_method_override'],
   'x_method_override',
-  // Of Google's APIs.
-  '$httpmethod',
+  // Of Google's APIs, and of Asana's.
+  ...['$httpmethod', 'opt_method', 'options_method'],
 ])
 /**
  * From RFC 6750 §2.2 and §2.3, and other common names. Google's APIs take any header, such as Authorization or Range,
@@ -60,11 +60,20 @@ function inside(body: GivenBody, kind: BodyKind): string[] {
   if (kind === 'multipart') {
     return methodsOf(readParts(text, body.headers).map(({ name = '', content }) => [name, content.trim()]))
   }
-  if (kind === 'json' || (kind === 'unknown' && looksLikeJson(text))) return methodsOf(membersIn(parseJson(text)))
+  if (kind === 'json' || (kind === 'unknown' && looksLikeJson(text)))
+    return methodsOf(withOptions(membersIn(parseJson(text))))
   if (kind === 'unknown' && text.startsWith('--')) {
     throw new UnreadableBody('it looks like a multipart body. Name its type in Content-Type', 'headers.content-type')
   }
   return []
+}
+
+/** In JSON, Asana has the method at `options.method`. */
+function withOptions(members: [name: string, value: unknown][]): [name: string, value: unknown][] {
+  const inOptions = members
+    .filter(([name]) => name.toLowerCase() === 'options')
+    .flatMap(([, value]) => membersIn(value))
+  return [...members, ...inOptions.map(([name, value]): [string, unknown] => [`options_${name}`, value])]
 }
 
 /** No genuine call has more: frameworks take a few thousand parameters. */
@@ -153,6 +162,7 @@ function possibleNames(name: string): string[] {
     one
       .trim()
       .replaceAll(/[\s.[+-]/g, '_')
+      .replaceAll(']', '')
       .toLowerCase(),
   )
 }

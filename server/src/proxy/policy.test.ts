@@ -27,6 +27,7 @@ const grant: Grant = {
   revokedAt: null,
   revokedBy: null,
   isCutOff: false,
+  isPaused: false,
   ...defaultTerms,
 }
 const rules: ProviderRules = {

@@ -115,14 +115,16 @@ interface Judged {
 type JudgedAtProvider = Judged & { preset: PresetRules }
 
 /** A token is sent only to hosts that the user approved, the provider lists now, and the account is at. */
-function assertMayReach(grant: Grant, rules: ProviderRules | undefined, destination: Destination): void {
-  const { host, url } = destination
+export function mayReach(grant: Grant, rules: ProviderRules | undefined, host: string): boolean {
   const isOfAccount = rules === undefined || rules.apiHost === null || matchesHost(rules.apiHost, host)
   const isDeclared = rules === undefined || rules.apiHosts.some((entry) => matchesHost(entry, host))
-  if (coversHost(grant, host)) {
-    if (isOfAccount && isDeclared) return
-    throw new ServiceError('host_not_allowed', { field: 'url' })
-  }
+  return coversHost(grant, host) && isOfAccount && isDeclared
+}
+
+function assertMayReach(grant: Grant, rules: ProviderRules | undefined, destination: Destination): void {
+  const { host, url } = destination
+  if (mayReach(grant, rules, host)) return
+  if (coversHost(grant, host)) throw new ServiceError('host_not_allowed', { field: 'url' })
   if (isAddress(url)) {
     throw invalidUrl('The URL has an IP address instead of a host name, and the grant does not list it.')
   }

@@ -19,11 +19,13 @@ import { streamedAnswer } from './streamed-answer.ts'
 import type { StreamedAnswer } from './streamed-answer.ts'
 import { noRoom, noRoomForAnswer } from './unsent-answers.ts'
 import type { UnsentAnswers } from './unsent-answers.ts'
+import { webSocketAnswer } from './websocket-answer.ts'
+import type { WebSocketAnswer } from './websocket-answer.ts'
 import { heldBytesOf, longText, wholeAnswer } from './whole-answer.ts'
 import type { Envelope } from './whole-answer.ts'
 
 export interface ProxyNeeds extends AdmitNeeds, FlightNeeds {
-  config: AdmitNeeds['config'] & Pick<Config, 'proxyAnswerBytes' | 'proxyIdleSeconds'>
+  config: AdmitNeeds['config'] & Pick<Config, 'proxyAnswerBytes'>
   unsentAnswers: UnsentAnswers
 }
 
@@ -38,10 +40,11 @@ export interface Caller extends Admission {
   maxAnswerBytes?: number
 }
 
-/** Buffered in its envelope, or streamed. Or the call waits for a person. */
+/** Buffered in its envelope, streamed, or messages both ways. Or the call waits for a person. */
 export type ProxyReply =
   | { kind: 'whole'; envelope: Envelope }
   | ({ kind: 'streamed' } & StreamedAnswer)
+  | ({ kind: 'websocket' } & WebSocketAnswer)
   | { kind: 'held'; callId: string; expiresAt: Date }
 
 export async function proxyCall(
@@ -66,7 +69,7 @@ export async function proxyCall(
   })
   try {
     return call.isStreamed
-      ? { kind: 'streamed', ...(await stream(needs, call, flight, times, caller.naming)) }
+      ? await stream(needs, call, flight, caller, room)
       : { kind: 'whole', envelope: await rejectOnAbort(flight.signal, whole(needs, call, flight, caller, once, room)) }
   } catch (error) {
     await flight.failed(error as Error)
@@ -123,23 +126,24 @@ async function whole(
   return envelope
 }
 
-/** The call is over once its last byte is forwarded. */
+/** The call is over once its last byte, or its last message, is forwarded. */
 async function stream(
   needs: ProxyNeeds,
   first: Call,
   flight: Flight,
-  times: CallTimes,
-  naming: HeaderNaming,
-): Promise<StreamedAnswer> {
+  { times, naming }: Caller,
+  room: Hold,
+): Promise<ProxyReply> {
   const { response, newRedactor, call } = await send(needs, first, flight, {
     limits: { maxBytes: Infinity },
     exchange: (request) => first.route.upstream.streamed(request),
-    giveUp: ({ body }) => body.destroy?.(),
+    giveUp: ({ body, socket }) => (socket ?? body).destroy?.(),
   })
   times.answeredAt = performance.now()
   const redactor = newRedactor()
-  const idleMs = needs.config.proxyIdleSeconds * 1000
-  return streamedAnswer({ first, last: call, flight, redactor, naming, idleMs }, response)
+  const { socket } = response
+  if (socket) return { kind: 'websocket', ...webSocketAnswer({ call, flight, redactor, room }, response, socket) }
+  return { kind: 'streamed', ...(await streamedAnswer({ first, last: call, flight, redactor, naming }, response)) }
 }
 
 /** Rejects immediately on an abort, whatever the upstream does then. */

@@ -21,7 +21,7 @@ export interface CallMetrics {
 }
 
 const durationHelp =
-  'Time of requests to POST /v4/proxy by part, on the clock of sallyport_http_request_duration_seconds: the parts add up ' +
+  'Time of requests that make calls by part, on the clock of sallyport_http_request_duration_seconds: the parts add up ' +
   'to that. admission: from the head of the request until the call is on record, or is refused. upstream: the token, the ' +
   'requests to the upstream and their answer, of a stream up to its head. answer: redaction and sending, of a stream its whole body'
 

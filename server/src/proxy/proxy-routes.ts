@@ -1,18 +1,17 @@
 import { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { HeldReply } from '@sallyport/protocol/calls'
 import { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
 import { streamedCallType } from '@sallyport/protocol/streamed-call'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import type { Agent } from '../agents/agent.ts'
 import { actingAgent } from '../authenticate.ts'
 import type { Config } from '../config/config.ts'
 import { cutShort } from '../platform/http/error-replies.ts'
 import type { Http } from '../platform/http/http.ts'
 import { applyWait, preferredWait, whenGone } from '../platform/http/prefer.ts'
-import { requestMembers } from '../platform/http/response-log.ts'
 import { readStreamedBodies } from '../platform/http/streamed-bodies.ts'
-import { removeSecurityHeaders } from '../platform/http/security-headers.ts'
+import { onceClosed, sendStream } from '../platform/http/streamed-replies.ts'
 import { enter } from './admit.ts'
 import type { EnterNeeds } from './admit.ts'
 import type { HeaderNaming } from './answer-headers.ts'
@@ -21,12 +20,11 @@ import { dryRun } from './dry-run.ts'
 import { readIdempotencyKey } from './idempotency.ts'
 import type { Held } from './holding.ts'
 import { proxyCall, storedAnswer } from './proxy-call.ts'
-import type { ProxyNeeds, ProxyReply as Answer } from './proxy-call.ts'
+import type { Caller, ProxyNeeds, ProxyReply as Answer } from './proxy-call.ts'
 import type { CallMetrics, CallTimes } from './proxy-metrics.ts'
 import type { StreamedAnswer } from './streamed-answer.ts'
 import { uploadOf } from './upload.ts'
 import type { Upload } from './upload.ts'
-import type { HeaderList } from './upstream.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -38,7 +36,7 @@ declare module 'fastify' {
   }
 }
 
-interface ProxyRouteNeeds extends ProxyNeeds, EnterNeeds {
+export interface ProxyRouteNeeds extends ProxyNeeds, EnterNeeds {
   onSent: CallMetrics['onSent']
   /** The page where a person decides on a held call. */
   approvalUrl: (callId: string) => string
@@ -52,18 +50,14 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
     {
       config: { allow: ['agent'], streamedType: streamedCallType },
       bodyLimit: needs.config.proxyBodyBytes,
-      onRequest: async (request, { raw }) => {
-        const leave = await enter(needs, actingAgent(request).agent, request.id)
-        request.leaveFlight = leave
-        onceClosed(raw, leave)
-      },
-      onResponse: (request, { elapsedTime }, done) => {
-        if (!request.isHeld) needs.onSent(elapsedTime, request.callTimes)
-        done()
-      },
+      ...flightHooks(needs, (request) => actingAgent(request).agent),
       schema: {
         tags: ['Proxy'],
         summary: "Call an API with the user's credential, which the service adds and redacts from the response",
+        description:
+          'Tools that know nothing of this service call `/v4/proxy/{grant_id}/{host}/{path}` instead, with any method, headers and body and ' +
+          'with a key from `POST /v4/agents/keys` as bearer token, Basic password or `x-api-key`. They are answered as by the API itself. Errors ' +
+          'have `message` beside `error`, and their code in `x-sallyport-error`.',
         body: ProxyBody,
         response: {
           200: Type.Union([ProxyReply, DryRunReply], {
@@ -74,31 +68,55 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       },
     },
     async (request, reply) => {
-      const times = (request.callTimes = { startedAt: performance.now() - reply.elapsedTime })
       const agent = actingAgent(request)
       const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key'])
       const input = toInput(request.body, uploadOf(request.body, request.streamedBody, idempotencyKey))
       if (request.body.dry_run) return dryRun(needs, agent, input, request.id)
-      const answer = await proxyCall(needs, agent, input, {
-        requestId: request.id,
-        loggedIds: request.loggedIds,
-        idempotencyKey,
-        onClosed: (then) => {
-          onceClosed(reply.raw, () => {
-            then(reply.raw.writableFinished)
-          })
-        },
-        times,
-        naming: namingFor(request, needs.config.baseUrl),
-      })
+      const naming = namingFor(request, needs.config.baseUrl)
+      const answer = await proxyCall(needs, agent, input, { ...callerOf(request, reply), idempotencyKey, naming })
       if (answer.kind === 'held') {
         forgetRequest(request)
         return answerHeld(needs, request, reply, answer)
       }
-      if (answer.kind === 'streamed') return sendStream(reply, answer)
+      if (answer.kind === 'streamed') return sendStream(reply, shownTo(request, answer))
+      if (answer.kind === 'websocket') throw new Error('only tools open WebSockets')
       return sendWhole(request, reply, answer)
     },
   )
+}
+
+/** Of every route that makes calls: they take one of the agent's places in flight, and are timed. */
+export function flightHooks(
+  needs: EnterNeeds & Pick<ProxyRouteNeeds, 'onSent'>,
+  agentOf: (request: FastifyRequest) => Agent,
+  howOf: (request: FastifyRequest, reply: FastifyReply) => Parameters<typeof enter>[3] = () => ({}),
+) {
+  return {
+    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+      const leave = await enter(needs, agentOf(request), request.id, howOf(request, reply))
+      request.leaveFlight = leave
+      onceClosed(reply.raw, leave)
+    },
+    onResponse: (request: FastifyRequest, { elapsedTime }: FastifyReply, done: () => void) => {
+      if (!request.isHeld) needs.onSent(elapsedTime, request.callTimes)
+      done()
+    },
+  }
+}
+
+/** What a call has to know of the request that it came with. */
+export function callerOf(request: FastifyRequest, reply: FastifyReply): Omit<Caller, 'naming'> {
+  return {
+    requestId: request.id,
+    loggedIds: request.loggedIds,
+    idempotencyKey: undefined,
+    onClosed: (then) => {
+      onceClosed(reply.raw, () => {
+        then(reply.raw.writableFinished)
+      })
+    },
+    times: (request.callTimes = { startedAt: performance.now() - reply.elapsedTime }),
+  }
 }
 
 function sendWhole(
@@ -117,7 +135,7 @@ function sendWhole(
 }
 
 /** While a call waits for a person, it takes no place in flight, and its body no memory. */
-function forgetRequest(request: FastifyRequest): void {
+export function forgetRequest(request: FastifyRequest): void {
   request.isHeld = true
   request.leaveFlight?.()
   request.heldBody?.release()
@@ -141,12 +159,7 @@ async function answerHeld(
     held = await needs.heldCalls.resultOf(agentId, first.callId)
   }
   if (held.kind === 'stored') {
-    const onClosed = (then: (isSent: boolean) => void) => {
-      onceClosed(reply.raw, () => {
-        then(reply.raw.writableFinished)
-      })
-    }
-    return sendWhole(request, reply, storedAnswer(needs, agentId, held.envelope, { onClosed }))
+    return sendWhole(request, reply, storedAnswer(needs, agentId, held.envelope, callerOf(request, reply)))
   }
   const { callId, expiresAt } = held
   return reply
@@ -160,32 +173,14 @@ async function answerHeld(
     } satisfies HeldReply)
 }
 
-/**
- * Not a WeakMap: until the next major collection it would keep each response alive, because the callbacks refer to it. All
- * of the call would then be promoted to the old generation.
- */
-const onClose = Symbol('called when the response is closed')
-
-/** All share one listener: Node warns of more than ten. */
-function onceClosed(raw: FastifyReply['raw'] & { [onClose]?: (() => void)[] }, then: () => void): void {
-  const known = raw[onClose]
-  if (raw.closed) then()
-  else if (known) known.push(then)
-  else {
-    const all = (raw[onClose] = [then])
-    raw.once('close', () => {
-      for (const one of all) one()
-    })
-  }
-}
-
 /** Browsers send one of these headers. Other clients get the upstream's own header names. */
 function namingFor({ headers }: FastifyRequest, { host }: URL): HeaderNaming {
   const { origin, cookie, host: calledAs = host } = headers
   const isBrowser =
     [origin, cookie, headers['sec-fetch-site']].some((value) => value !== undefined) ||
     headers['sec-fetch-mode'] === 'navigate'
-  return { prefixed: isBrowser || headers['x-sallyport-header-names'] === 'prefixed', ownHosts: [host, calledAs] }
+  const isPrefixed = isBrowser || headers['x-sallyport-header-names'] === 'prefixed'
+  return { for: 'caller', isPrefixed, ownHosts: [host, calledAs] }
 }
 
 function toInput(body: ProxyBody, upload: Upload | undefined): ProxyInput {
@@ -205,85 +200,11 @@ function toInput(body: ProxyBody, upload: Upload | undefined): ProxyInput {
   }
 }
 
-/** Sent by the framework like every other answer, so that each hook, header rule and limit applies to it too. */
-async function sendStream(reply: FastifyReply, answer: StreamedAnswer): Promise<FastifyReply> {
-  const { raw, request } = reply
-  const { statusText } = answer
-  const { status, headers } = shownTo(request, answer)
-  // The framework does not wait for the end of an answer without a body. Here that end is on record first.
-  const isEmpty = status === 204
-  if (isEmpty) await buffer(answer.body)
-  if (isEmpty && request.isBodyCutShort) reply.header('connection', 'close')
-  const chunks = request.isBodyCutShort && !isEmpty ? cutShort(request, reply, answer.body) : answer.body
-  const body = isEmpty ? undefined : readableOf(raw, answer, chunks)
-  // Not by `reply.code`, which refuses what is no status of HTTP.
-  raw.statusCode = status
-  removeSecurityHeaders(reply)
-  setHeaders(reply, headers)
-  // The framework has set all headers by then. From here on a failure can only cut the answer short.
-  raw.once('pipe', () => {
-    raw.writeHead(status, statusText)
-    flushSoon(raw, headers)
-  })
-  // Immediately: a client that does not read must not keep the call from ending with its grant.
-  answer.signal.addEventListener('abort', () => raw.destroy())
-  onceClosed(raw, () => {
-    if (!raw.writableFinished) {
-      request.log.info({ ...requestMembers(request), err: answer.signal.reason }, 'a streamed response was cut off')
-    }
-    // Even if nobody has begun to read it.
-    answer.giveUp()
-  })
-  return reply.send(body)
-}
-
 const redirects = new Set([301, 302, 303, 307, 308])
 
 /** Some runtimes keep all of a request body unless every redirect is an error, so they ask not to see one. */
-function shownTo(
-  request: FastifyRequest,
-  { status, headers }: StreamedAnswer,
-): Pick<StreamedAnswer, 'status' | 'headers'> {
-  if (request.headers['x-sallyport-redirects'] !== 'as-200' || !redirects.has(status)) return { status, headers }
-  return { status: 200, headers: [...headers, ['x-sallyport-status', String(status)]] }
-}
-
-/** A `Readable` reads one chunk ahead. Here it waits: a call is not over before the client has taken the last chunk. */
-function readableOf(raw: FastifyReply['raw'], answer: StreamedAnswer, body: AsyncIterable<Buffer>): Readable {
-  let proceed = (): void => undefined
-  const chunks = async function* (): AsyncGenerator<Buffer> {
-    for await (const chunk of body) {
-      yield chunk
-      if (readable.isPaused()) await new Promise<void>((resolve) => (proceed = resolve))
-    }
-    raw.addTrailers(answer.trailers())
-  }
-  const readable: Readable = Readable.from(chunks()).on('resume', () => {
-    proceed()
-  })
-  onceClosed(raw, () => {
-    proceed()
-    readable.destroy()
-  })
-  return readable
-}
-
-/** The upstream's headers replace defaults of the same name. An `onSend` hook still has the last word. */
-function setHeaders(reply: FastifyReply, headers: HeaderList): void {
-  for (const [name, values] of Map.groupBy(headers, ([key]) => key)) {
-    const ours = name === 'vary' ? [reply.getHeader(name) ?? []].flat().map(String) : []
-    const all = [...ours, ...values.map(([, value]) => value)]
-    reply.header(name, all.length === 1 ? all[0] : all)
-  }
-}
-
-/**
- * A client that waits for the first event of a stream learns immediately that it has begun. Node flushes headers as
- * UTF-8, so headers with Latin-1 bytes have to wait for the body.
- */
-function flushSoon(raw: FastifyReply['raw'], headers: HeaderList): void {
-  if (headers.some(([, value]) => /[^\x20-\x7e\t]/.test(value))) return
-  setImmediate(() => {
-    if (!raw.writableEnded) raw.flushHeaders()
-  })
+function shownTo(request: FastifyRequest, answer: StreamedAnswer): StreamedAnswer {
+  const { status, headers } = answer
+  if (request.headers['x-sallyport-redirects'] !== 'as-200' || !redirects.has(status)) return answer
+  return { ...answer, status: 200, headers: [...headers, ['x-sallyport-status', String(status)]] }
 }

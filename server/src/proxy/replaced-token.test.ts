@@ -61,6 +61,6 @@ onBothDatabases('a call whose agent token was replaced meanwhile', (engine) => {
     await service.app.checkCallsInFlight()
     assert.equal(await ended, 'cut')
     const outcome = (await calling.records()).find(({ event }) => event === 'proxy.outcome')
-    assert.equal((outcome?.detail as { code?: string }).code, 'unauthenticated')
+    assert.equal((outcome?.detail as { code?: string } | undefined)?.code, 'unauthenticated')
   })
 })

@@ -55,9 +55,9 @@ export async function send<Response extends UpstreamHead>(
     const wholeMs = Math.ceil(deadline() - performance.now())
     if (wholeMs <= 0) throw new ServiceError('upstream_timeout')
     markSent(call.destination.host)
-    const { method, destination, body, upload, firstByteMs } = call
+    const { method, destination, body, upload, firstByteMs, isHandshake } = call
     const limits = { wholeMs, firstByteMs, maxBytes, takeRoom }
-    const content = { body, ...(upload && { bodyStream: upload }) }
+    const content = { body, ...(upload && { bodyStream: upload }), ...(isHandshake && { isHandshake }) }
     const sent: UpstreamRequest = { method, url: destination.url, headers: call.headers, ...content, signal, limits }
     const signing = credential.apply(sent, call.aws)
     if (!signing) return exchange(sent)

@@ -3,13 +3,12 @@
  * on our origin get a prefix (`answer-headers.ts`).
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
-import { decodeStream } from '../platform/egress/decoding.ts'
+import { decodeSmallWhole, decodeStream } from '../platform/egress/decoding.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { contentEncodingOf, sendable, streamedHeaders } from './answer-headers.ts'
 import type { HeaderNaming } from './answer-headers.ts'
 import type { Call } from './call.ts'
-import { CallAborted } from './flight.ts'
 import type { Flight, Seen } from './flight.ts'
 import type { HeaderList, StreamedResponse } from './upstream.ts'
 
@@ -18,7 +17,8 @@ export interface StreamedAnswer {
   status: number
   statusText: string
   headers: HeaderList
-  body: AsyncIterable<Buffer>
+  /** A buffer is all of a short one. Its call is over. */
+  body: AsyncIterable<Buffer> | Buffer
   /** Known once the body has ended. */
   trailers: () => HeaderList
   /** Aborted once nothing more of it may be sent, not even bytes that are buffered. */
@@ -34,19 +34,17 @@ interface StreamedCall {
   flight: Flight
   redactor: Redactor
   naming: HeaderNaming
-  idleMs: number
 }
 
-export function streamedAnswer(call: StreamedCall, response: StreamedResponse): StreamedAnswer {
-  const { first, last, flight, redactor, naming, idleMs } = call
+export async function streamedAnswer(call: StreamedCall, response: StreamedResponse): Promise<StreamedAnswer> {
+  const { first, last, flight, redactor, naming } = call
   const hasBody = last.method !== 'HEAD' && ![204, 304].includes(response.status)
   const contentEncoding = contentEncodingOf(response.headers)
-  const received = withIdleTimeout(response.body, flight, idleMs)
-  const decoded = hasBody ? decodeStream(received, contentEncoding, last.destination.host) : received
   // An answer without a body may keep its length, unless compressed: a compression ratio can reveal the content.
   const keepsLength = !hasBody && contentEncoding === ''
-  const named = { naming, url: last.destination.url }
-  return {
+  const { host, url } = last.destination
+  const named = { naming, url }
+  const answer = {
     status: response.status,
     statusText: sendable(redactor.text(response.statusText)),
     headers: [
@@ -56,18 +54,49 @@ export function streamedAnswer(call: StreamedCall, response: StreamedResponse): 
       ...(first.droppedHeaders.length > 0
         ? [['x-sallyport-dropped-headers', first.droppedHeaders.join(', ')] satisfies HeaderList[number]]
         : []),
-      ['x-content-type-options', 'nosniff'],
-      ['content-security-policy', 'sandbox'],
+      ...sandboxedFor(naming),
     ],
-    body: forwardStream(redacted(decoded, redactor), flight, (bytes) => ({
-      status: response.status,
-      bytes,
-      redactions: redactor.count(),
-    })),
     trailers: () => streamedHeaders(response.trailers(), redactor, named),
     signal: flight.signal,
-    giveUp: () => void flight.failed(new CallAborted('caller_gone')),
+    giveUp: () => void flight.givenUp(),
+  } satisfies Omit<StreamedAnswer, 'body'>
+  const seen = (bytes: number): Seen => ({ status: response.status, bytes, redactions: redactor.count() })
+  const arrived = hasBody ? await arrivedOf(response) : undefined
+  const short = arrived && decodeSmallWhole(arrived, contentEncoding, host)
+  if (short) {
+    const body = await redactor.body(short)
+    flight.signal.throwIfAborted()
+    await flight.answered(seen(body.length))
+    return { ...answer, body }
   }
+  const received = withIdleTimeout(arrived ? onlyChunk(arrived) : response.body, flight, first.idleMs)
+  const decoded = hasBody ? decodeStream(received, contentEncoding, host) : received
+  return { ...answer, body: forwardStream(redacted(decoded, redactor), flight, seen) }
+}
+
+/** Most answers are short and arrive at once. To send them whole costs a fraction of streaming them. */
+async function arrivedOf({ arrived }: StreamedResponse): Promise<Buffer | undefined> {
+  const first = arrived?.()
+  if (first || !arrived) return first
+  // Over HTTP/2 the body comes in a tick of its own.
+  await nextTick()
+  return arrived()
+}
+
+async function* onlyChunk(chunk: Buffer): AsyncGenerator<Buffer> {
+  yield chunk
+}
+
+/** The answer comes from our origin, except in a tunnel. */
+export function sandboxedFor(naming: HeaderNaming): HeaderList {
+  if (naming.for === 'tunnel') return []
+  return [
+    ['x-content-type-options', 'nosniff'],
+    ['content-security-policy', 'sandbox'],
+    ...(naming.for === 'base_url'
+      ? [['cross-origin-resource-policy', 'same-origin'] satisfies HeaderList[number]]
+      : []),
+  ]
 }
 
 /** Longer chunks are redacted in slices, or other calls would wait. */
@@ -106,7 +135,7 @@ async function* forwardStream(
     throw error
   } finally {
     // No effect if it ended above. Otherwise the reader has closed the stream.
-    await flight.failed(new CallAborted('caller_gone'))
+    await flight.givenUp()
   }
 }
 

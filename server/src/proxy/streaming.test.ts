@@ -189,6 +189,40 @@ onBothDatabases('a streamed response', (engine) => {
     assert.deepEqual({ ...answer.trailers }, { 'x-sum': '42', 'x-token': '[REDACTED]' })
   })
 
+  test('has its length if all of it has arrived and is short', async (t) => {
+    let answerWith: Answer = () => undefined
+    const calling = await startCalling(t, engine, {
+      answer: (response, request) => {
+        answerWith(response, request)
+      },
+    })
+    const type = { 'content-type': 'text/plain; charset=latin1' }
+    const zipped = { ...type, 'content-encoding': 'gzip' }
+    const long = 'x'.repeat(200_000)
+    const cases: [headers: object, body: string | Buffer, expected: string, length: string | undefined][] = [
+      [type, `a ${accessToken} b`, 'a [REDACTED] b', '14'],
+      [{ ...type, 'x-token': accessToken }, '\xe9', '\xc3\xa9', '2'],
+      [zipped, gzipSync(`a ${accessToken} b`), 'a [REDACTED] b', '14'],
+      [zipped, gzipSync(`${long}${accessToken}`), `${long}[REDACTED]`, undefined],
+      [type, `${long}${accessToken}`, `${long}[REDACTED]`, undefined],
+      [{}, `a ${accessToken} b`, 'a [REDACTED] b', undefined],
+    ]
+    for (const [headers, sent, expected, length] of cases) {
+      answerWith = (response) => response.writeHead(200, { ...headers }).end(sent)
+      const { answer, status } = await calling.stream()
+      assert.deepEqual([status, await textOf(answer), answer.headers['content-length']], [200, expected, length])
+      assert.equal(answer.headers['content-type'], 'content-type' in headers ? type['content-type'] : undefined)
+      assert.equal(answer.headers['x-token'], 'x-token' in headers ? '[REDACTED]' : undefined)
+      const { detail } = (await calling.records()).at(-1) ?? assert.fail()
+      assert.deepEqual([detail.outcome, detail.bytes, detail.redactions], ['answered', expected.length, 1])
+    }
+    answerWith = (response) => response.writeHead(200, zipped).end('no gzip')
+    const broken = await calling.stream()
+    assert.equal(broken.status, 502)
+    assert.match(await textOf(broken.answer), /upstream_encoding_unsupported/)
+    assert.equal((await calling.records()).at(-1)?.detail.outcome, 'failed')
+  })
+
   test('may have no body: HEAD, 204, 304, and an empty one', async (t) => {
     const answers: [string, number, Answer][] = [
       ['HEAD', 200, (response) => response.writeHead(200, { 'content-length': 7, 'content-encoding': 'gzip' }).end()],

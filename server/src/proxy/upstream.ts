@@ -10,7 +10,10 @@ import type { ProviderRules } from './policy.ts'
 
 export type HeaderList = [name: string, value: string][]
 
-export interface UpstreamRequest extends Pick<EgressRequest, 'method' | 'url' | 'headers' | 'body' | 'bodyStream'> {
+export interface UpstreamRequest extends Pick<
+  EgressRequest,
+  'method' | 'url' | 'headers' | 'body' | 'bodyStream' | 'isHandshake'
+> {
   limits: Omit<EgressLimits, 'connectMs'>
   /** Aborted when the call must end: so does the request, and the body of its answer. */
   signal: AbortSignal
@@ -19,7 +22,7 @@ export interface UpstreamRequest extends Pick<EgressRequest, 'method' | 'url' | 
 /** As the upstream sent it: not decoded, not redacted. */
 export type UpstreamHead = Pick<WholeAnswer, 'status' | 'statusText' | 'headers'>
 
-export interface StreamedResponse extends UpstreamHead, Pick<StreamedAnswer, 'trailers'> {
+export interface StreamedResponse extends UpstreamHead, Pick<StreamedAnswer, 'arrived' | 'trailers' | 'socket'> {
   /** `destroy` releases the connection of a body that is not read. */
   body: AsyncIterable<Uint8Array> & { destroy?: () => unknown }
 }
@@ -53,6 +56,8 @@ export interface Credential {
 export interface Injects {
   /** Names of headers in lower case, with hyphens for underscores. The caller's own headers of these names are dropped. */
   headers: readonly string[]
+  /** What the caller has written in a URL where the credential will be. */
+  writtenIn: (url: URL) => string[]
   /** What a call to this destination would carry, with `[REDACTED]` for the credential. Null: nothing. */
   shownFor: (destination: Destination) => Shown | null
 }
@@ -69,6 +74,8 @@ export interface Route {
   placed?: (url: URL) => URL
   /** Called only after the attempt is recorded. `refused` is the version that the upstream answered with 401. */
   credential: (refused?: number) => Credential | Promise<Credential>
+  /** For a tool that reads at a host where the provider has files for everyone who knows their URL. */
+  openAt?: (host: string) => Route | undefined
   /** May be called over http: it is our own, and the request never leaves the process. */
   plainOrigin?: string
   rate?: { key: string; limit: RateLimit }

@@ -6,6 +6,7 @@ import { leftOf, secretForms, spelled } from '../../testkit/secret-forms.ts'
 import { Secret } from '../platform/secret.ts'
 import { repetitions } from '../../testkit/repetitions.ts'
 import { findSecrets } from './find-secrets.ts'
+import type { Span } from './find-secrets.ts'
 import { anyByte } from './held-back.ts'
 import { createRedactor } from './redactor.ts'
 import { compileSecrets } from './secret-forms.ts'
@@ -173,8 +174,13 @@ test('skipping plain text between escapes misses nothing that a full search find
       const range = { bytes: given, from: 0, to: given.length, isEnd }
       const found = findSecrets(forms, range)
       const all = findSecrets({ ...forms, held: anyByte }, range)
-      // Behind a base64 form that is cut off, a digit of what follows may begin with the bits that were to come.
-      const missed = all.filter(({ from, to }) => !isCovered(found, from, to - 1))
+      // Behind a base64 form that is cut off, a digit of what follows may begin with the bits that were to come,
+      // however it is escaped.
+      const lastDigit = ({ from, to }: Span) =>
+        /(?:%(?:25)*[\da-f]{2}|=[\da-f]{2}|\\u[\da-f]{4}|&#x?[\da-f]+;|[^])$/i.exec(
+          given.toString('latin1', from, to),
+        )?.[0] ?? ''
+      const missed = all.filter((span) => !isCovered(found, span.from, span.to - lastDigit(span).length))
       assert.deepEqual(missed, [], given.toString('latin1'))
     }),
     { numRuns: repetitions(3000) },

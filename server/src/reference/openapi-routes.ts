@@ -6,6 +6,7 @@ import { publicDocument } from '../platform/http/public-document.ts'
 
 const securitySchemes = {
   agent: { type: 'http', scheme: 'bearer', description: 'The agent token, from POST /v4/agents/register' },
+  tool: { type: 'http', scheme: 'bearer', description: 'A key for tools, from POST /v4/agents/keys' },
   user: { type: 'http', scheme: 'bearer', description: 'A session token, from POST /v4/auth/login' },
   cookie: { type: 'apiKey', in: 'cookie', name: 'svc_session', description: 'The same session as a browser cookie' },
   device: { type: 'http', scheme: 'bearer', description: "A device's session token, from POST /v4/devices/pair" },
@@ -30,7 +31,7 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
     },
     transform: ({ schema, url, route }) => {
       const allow = url.startsWith('/v') ? route.config?.allow : undefined
-      if (allow === undefined) return { schema: { ...schema, hide: true }, url }
+      if (allow === undefined || schema.hide) return { schema: { ...schema, hide: true }, url }
       const actors = allow === 'anyone' ? [] : allow.flatMap((kind) => (kind === 'user' ? ['user', 'cookie'] : [kind]))
       const isFirst = (first ??= route) === route
       const error = isFirst && { default: { description: 'Error', ...ErrorBody } }

@@ -23,8 +23,10 @@ import {
   StartDeviceFlowReply,
 } from '@sallyport/protocol/connections'
 import { Device, DeviceChallengeReply, PairingCodeReply, PairReply } from '@sallyport/protocol/devices'
+import { GatewayReply } from '@sallyport/protocol/gateway'
 import { Grant, Receipt } from '@sallyport/protocol/grants'
 import { HealthReply } from '@sallyport/protocol/health'
+import { Pause } from '@sallyport/protocol/pauses'
 import { ProviderDetails } from '@sallyport/protocol/providers'
 import { Echo, StartSandboxReply } from '@sallyport/protocol/sandbox'
 import {
@@ -37,6 +39,7 @@ import {
   Session,
   User,
 } from '@sallyport/protocol/sessions'
+import { CreateToolKeyReply, ToolKey, ToolKeyList } from '@sallyport/protocol/tool-keys'
 import {
   PublicKeyReply,
   ReadReply,
@@ -85,6 +88,11 @@ const sentences = new Map<unknown, string>([
   [MeReply, 'The user and, if a device makes the request, the device.'],
   [Session, 'The session.'],
   [User, 'The user.'],
+  [CreateToolKeyReply, 'The key, which is shown only once.'],
+  [ToolKeyList, 'The keys that have not ended, newest first.'],
+  [ToolKey, 'The key, which opens nothing any more.'],
+  [Pause, 'Whether agents are paused, and since when.'],
+  [GatewayReply, 'Where the gateway listens.'],
   [PublicKeyReply, 'The key to encrypt envelopes to.'],
   [RegisterClientReply, 'The client and its first challenge, encrypted to its key.'],
   [RefreshReply, 'The next challenge; the previous one can no longer be used.'],

@@ -60,6 +60,7 @@ export async function openSandbox(
     revokedAt: null,
     revokedBy: null,
     isCutOff: false,
+    isPaused: false,
     ...defaultTerms,
   }
   const { grantId } = grant

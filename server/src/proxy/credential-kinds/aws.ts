@@ -1,5 +1,6 @@
 /** `aws_sigv4`: signs each call, with the keys that a person has entered or with those of their role. */
 import type { FreshTokenOf } from '../../connections/fresh-token.ts'
+import { ServiceError } from '../../platform/errors.ts'
 import { redacted } from '../../platform/secret.ts'
 import type { Secret } from '../../platform/secret.ts'
 import { mintingOf } from '../../providers/auth-kinds/auth-kind.ts'
@@ -37,8 +38,12 @@ export async function openAws(
 
 function signing({ clock }: Pick<EnteredNeeds, 'clock'>, { signs = [] }: FormMethod) {
   return (keys: AwsKeys): Credential['apply'] =>
-    (request, chosen) =>
-      signRequest(request, keys, chooseScope(scopesAt(signs, request.url.host), chosen), clock())
+    (request, chosen) => {
+      // The token is sent along, so a part of the answer could contain half of it.
+      const hasRange = request.headers.some(([name]) => name === 'range')
+      if (hasRange && keys.sessionToken) throw new ServiceError('range_not_supported', { field: 'headers.range' })
+      return signRequest(request, keys, chooseScope(scopesAt(signs, request.url.host), chosen), clock())
+    }
 }
 
 /** Temporary keys are stored together. */
@@ -53,6 +58,7 @@ const shown = { header: 'authorization', value: `AWS4-HMAC-SHA256 ${redacted}` }
 export function awsInjects({ signs = [] }: FormMethod): Injects {
   return {
     headers: signatureHeaders,
+    writtenIn: () => [],
     shownFor: ({ url }) => (scopesAt(signs, url.host).length > 0 ? shown : null),
   }
 }

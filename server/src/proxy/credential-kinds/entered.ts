@@ -55,9 +55,10 @@ export async function readEntered(
 }
 
 export function enteredInjects(method: FormMethod): Injects {
-  const { headers, shownFor } = injectorOf(method)
+  const { headers, writtenIn, shownFor } = injectorOf(method)
   return {
     headers,
+    writtenIn,
     shownFor: ({ url }) => {
       const shown = shownFor(url)
       if (!shown) return null

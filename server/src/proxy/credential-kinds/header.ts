@@ -13,5 +13,5 @@ export function inHeader({ name, prefix }: Pick<Injection, 'name' | 'prefix'>, t
 /** What `inHeader` adds, without the token. */
 export function headerInjects({ name, prefix }: Pick<Injection, 'name' | 'prefix'>): Injects {
   const shown = { header: name, value: `${prefix}${redacted}` }
-  return { headers: [name.toLowerCase().replaceAll('_', '-')], shownFor: () => shown }
+  return { headers: [name.toLowerCase().replaceAll('_', '-')], writtenIn: () => [], shownFor: () => shown }
 }

@@ -1,0 +1,62 @@
+/** Joins what makes calls: the proxy, and calls that wait for a person. */
+import { createCallLog } from './call-log/call-log.ts'
+import { chooseRoute } from './choose-route.ts'
+import type { Config } from './config/config.ts'
+import type { FreshTokenOf } from './connections/fresh-token.ts'
+import { createCallsInFlight } from './grants/calls-in-flight.ts'
+import { holdCalls, serveHeldCalls } from './held-calls/held-calls.ts'
+import type { shedLoad } from './load-shedding.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Database } from './platform/database/database.ts'
+import type { Egress } from './platform/egress/egress.ts'
+import type { Http } from './platform/http/http.ts'
+import type { Log } from './platform/operations/log.ts'
+import type { Metrics } from './platform/operations/metrics.ts'
+import { credentialsFor } from './proxy/credentials.ts'
+import { CallAborted } from './proxy/flight.ts'
+import { createAgentLoad } from './proxy/load.ts'
+import { measureCalls, measureCallLog } from './proxy/proxy-metrics.ts'
+import { proxyRoutes } from './proxy/proxy-routes.ts'
+import type { RecordBudget } from './proxy/record-budget.ts'
+import type { Refusals } from './proxy/refusals.ts'
+import { createUnsentAnswers } from './proxy/unsent-answers.ts'
+import type { Stores } from './stores.ts'
+import { toolCallRoutes } from './tool-calls/tool-call-routes.ts'
+
+interface CallNeeds extends Stores {
+  config: Config
+  database: Database
+  egress: Egress
+  clock: Clock
+  log: Log
+  metrics: Metrics
+  freshToken: FreshTokenOf
+  refusals: Refusals
+  budget: RecordBudget
+  kickPushes: () => void
+  knowingAgents: ReturnType<typeof shedLoad>
+}
+
+export function serveCalls(http: Http, needs: CallNeeds) {
+  const { config, metrics, knowingAgents } = needs
+  const load = createAgentLoad(config.proxyInFlightPerAgent)
+  const callsInFlight = createCallsInFlight({ ...needs, findCurrentKeys: needs.toolKeys.findCurrent })
+  const callLog = measureCallLog(createCallLog(needs), metrics)
+  const calling = {
+    ...{ ...needs, ...holdCalls(needs), callLog, callsInFlight, load },
+    unsentAnswers: createUnsentAnswers(config),
+    routeOf: chooseRoute({ ...needs, credentialOf: credentialsFor(needs) }),
+    ...knowingAgents(measureCalls(metrics, load)),
+  }
+  proxyRoutes(http, calling)
+  toolCallRoutes(http, calling)
+  const heldCalls = serveHeldCalls(http, calling)
+  return {
+    routeOf: calling.routeOf,
+    due: heldCalls.due,
+    heldCallsMade: heldCalls.made,
+    settle: callLog.flush,
+    checkInFlight: callsInFlight.check,
+    cutOff: () => callsInFlight.endAll(new CallAborted('service_stopped')).then(callLog.flush),
+  }
+}
