@@ -28,6 +28,11 @@ export interface AdminClient {
   }
   /** Creates a login link that works once. */
   createLoginToken: (body?: wire.CreateLoginTokenBody, options?: Options) => Promise<wire.CreateLoginTokenReply>
+  /** Since when all agents of the service are paused. */
+  pauseState: (options?: Options) => Promise<wire.Pause>
+  /** Pauses all agents of the service: calls in progress end within a second, and none begins. */
+  pause: (options?: Options) => Promise<wire.Pause>
+  resume: (options?: Options) => Promise<wire.Pause>
   providers: {
     list: (query?: wire.ListProvidersQuery, options?: Options) => Listing<ProviderDetailsPage, wire.ProviderDetails>
     presets: (options?: Options) => Promise<wire.PresetPage>
@@ -96,6 +101,9 @@ export function createAdminClient(given: AdminClientOptions): AdminClient {
       resetDeviceApproval: act('users', 'reset-device-approval'),
     },
     createLoginToken: (body, options) => post('/v4/auth/login-tokens', body ?? {}, options),
+    pauseState: (options) => transport.json({ method: 'GET', path: '/v4/pause' }, options),
+    pause: (options) => transport.json({ method: 'PUT', path: '/v4/pause', body: {} }, options),
+    resume: (options) => transport.json({ method: 'DELETE', path: '/v4/pause' }, options),
     providers: {
       list: (query, options) =>
         listing<ProviderDetailsPage, 'providers'>(transport, '/v4/providers', 'providers', query, options),

@@ -10,7 +10,9 @@ import type { ChangedEvent, EndedEvent } from './wire.ts'
  * - `ended`: the session has ended. No more events follow.
  */
 export type ServiceEvent =
-  { event: 'ready'; data: object } | { event: 'changed'; data: ChangedEvent } | { event: 'ended'; data: EndedEvent }
+  | { event: 'ready'; data: object }
+  | { event: 'changed'; data: ChangedEvent }
+  | { event: 'ended'; data: EndedEvent }
 
 /** Reconnects whenever the connection ends, until the signal is aborted or the service refuses permanently. */
 export async function* followEvents(

@@ -95,6 +95,11 @@ export interface UserClient {
     block: (agentId: string, options?: Options) => Promise<wire.MutedAgent>
     unmute: (agentId: string, options?: Options) => Promise<void>
   }
+  /** Since when this user's agents are paused, and all agents of the service. */
+  pauseState: (options?: Options) => Promise<wire.Pause>
+  /** Pauses this user's agents: calls in progress end within a second, and none begins. */
+  pause: (options?: Options) => Promise<wire.Pause>
+  resume: (options?: Options) => Promise<wire.Pause>
   providers: {
     list: (query?: wire.ListProvidersQuery, options?: Options) => Listing<wire.ProviderPage, wire.Provider>
     /** What is known about providers in advance. Accounts of those that are `connectable` can be connected now. */
@@ -195,6 +200,9 @@ export function createUserClient(given: UserClientOptions = {}): UserClient {
         await post(`/v4/muted-agents/${segment(id)}/unmute`, {}, options)
       },
     },
+    pauseState: (options) => get('/v4/pause', options),
+    pause: (options) => transport.json({ method: 'PUT', path: '/v4/pause', body: {} }, options),
+    resume: (options) => transport.json({ method: 'DELETE', path: '/v4/pause' }, options),
     providers: {
       list: (query, options) =>
         listing<wire.ProviderPage, 'providers'>(transport, '/v4/providers', 'providers', query, options),

@@ -69,8 +69,11 @@ export type {
   Platform,
   SignedBody,
 } from '@sallyport/protocol/devices'
+export type { Pause } from '@sallyport/protocol/pauses'
+export type { CreateToolKeyBody, CreateToolKeyReply, ToolKey, ToolKeyList } from '@sallyport/protocol/tool-keys'
 export type { ChangedEvent, EndedEvent, EventTopic } from '@sallyport/protocol/events'
 export type { ErrorCode } from '@sallyport/protocol/errors'
+export type { GatewayReply } from '@sallyport/protocol/gateway'
 export type { AccessClass, ExceptionAction, GrantMode, MaxAccess, TermName } from '@sallyport/protocol/grant-terms'
 export type { Grant, GrantException, GrantPage, ListGrantsQuery, Receipt } from '@sallyport/protocol/grants'
 export type { HealthReply } from '@sallyport/protocol/health'

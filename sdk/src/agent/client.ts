@@ -2,6 +2,7 @@ import { auditOf } from '../audit.ts'
 import type { Audit } from '../audit.ts'
 import { listing } from '../listing.ts'
 import type { Listing } from '../listing.ts'
+import { readBounded } from '../read-bounded.ts'
 import { createTransport, segment } from '../transport.ts'
 import type { CallOptions, ClientOptions } from '../transport.ts'
 import type * as wire from '../wire.ts'
@@ -60,6 +61,17 @@ export interface AgentClient {
   /** Gives up a grant. It can't be used afterwards. */
   revokeGrant: (grantId: string, options?: Options) => Promise<wire.Grant>
   receipt: (grantId: string, options?: Options) => Promise<wire.Receipt>
+  /** Keys that this agent gives its tools instead of its token. They reach the grants they name, for 24 hours at most. */
+  toolKeys: {
+    /** The key itself is returned only once. */
+    create: (wanted: wire.CreateToolKeyBody, options?: Options) => Promise<wire.CreateToolKeyReply>
+    list: (options?: Options) => Promise<wire.ToolKey[]>
+    revoke: (keyId: string, options?: Options) => Promise<wire.ToolKey>
+  }
+  /** Where tools reach the service's forward proxy, with a key as the password. */
+  gateway: (options?: Options) => Promise<wire.GatewayReply>
+  /** The certificates (PEM) that a tool has to trust behind the gateway: the current authority, and the next or last one. */
+  gatewayCertificates: (options?: Options) => Promise<string>
   /** Creates a grant for a test API that echoes each request. No user has to approve it. */
   sandbox: (options?: Options) => Promise<wire.StartSandboxReply>
   providers: (query?: wire.ListProvidersQuery, options?: Options) => Listing<wire.ProviderPage, wire.Provider>
@@ -114,6 +126,14 @@ export function createAgentClient(given: AgentClientOptions): AgentClient {
     grants: (query, options) => listing<wire.GrantPage, 'grants'>(transport, '/v4/grants', 'grants', query, options),
     revokeGrant: (id, options) => post(`/v4/grants/${segment(id)}/revoke`, {}, options),
     receipt: (id, options) => get(`/v4/grants/${segment(id)}/receipt`, options),
+    toolKeys: {
+      create: (wanted, options) => post('/v4/agents/keys', wanted, options),
+      list: async (options) => (await get<wire.ToolKeyList>('/v4/agents/keys', options)).keys,
+      revoke: (id, options) => transport.json({ method: 'DELETE', path: `/v4/agents/keys/${segment(id)}` }, options),
+    },
+    gateway: (options) => get('/v4/gateway', options),
+    gatewayCertificates: async (options) =>
+      readBounded(await transport.open({ method: 'GET', path: '/v4/gateway/ca.pem' }, options), maxCertificateBytes),
     sandbox: (options) => post('/v4/sandbox/start', {}, options),
     providers: (query, options) =>
       listing<wire.ProviderPage, 'providers'>(transport, '/v4/providers', 'providers', query, options),
@@ -127,6 +147,8 @@ export function createAgentClient(given: AgentClientOptions): AgentClient {
     audit: auditOf(transport),
   }
 }
+
+const maxCertificateBytes = 64 * 1024
 
 /** The upstream's timeout plus time to deliver the response. */
 function proxyTimeoutMs({ timeout_ms: allowed = 60_000 }: ProxyCall, { timeoutMs }: ClientOptions): number {
