@@ -25,10 +25,16 @@ export function refuseTokens(words: string[]): void {
   )
 }
 
+/** Without the program that `sallyport run` is given. */
+export function ownWords(words: string[]): string[] {
+  const at = words.indexOf('--')
+  return at === -1 ? words : words.slice(0, at)
+}
+
 export function parseWords(command: Command, words: string[]): Parsed {
   const specs: OptionSpecs = { ...commonOptions, ...command.options }
   const { tokens } = parseArgs({
-    args: words,
+    args: command.takesProgram ? ownWords(words) : words,
     strict: false,
     allowPositionals: true,
     tokens: true,
@@ -64,7 +70,11 @@ export function parseWords(command: Command, words: string[]): Parsed {
       throw usageError(`${token.rawName} was given twice`)
     } else options[token.name] = value
   }
-  if (options['help'] !== true) checkOperands(command, operands)
+  if (options['help'] === true) return { options, operands, repeated }
+  if (!command.takesProgram) checkOperands(command, operands)
+  else if (operands.length > 0)
+    throw usageError(`write -- before the command: sallyport ${command.name} -- ${inLine(operands.join(' '))}`)
+  else operands.push(...words.slice(ownWords(words).length + 1))
   return { options, operands, repeated }
 }
 

@@ -2,7 +2,7 @@
 import { homedir } from 'node:os'
 import { buffer } from 'node:stream/consumers'
 import { SallyportError } from '@sallyport/sdk'
-import { parseWords, refuseTokens } from './arguments.ts'
+import { ownWords, parseWords, refuseTokens } from './arguments.ts'
 import { commands } from './commands.ts'
 import { candidates } from './completion.ts'
 import { addressForNew } from './credentials.ts'
@@ -31,7 +31,7 @@ export async function runCommandLine(words: string[]): Promise<void> {
   }
 }
 
-async function dispatch(words: string[], output: Output): Promise<ExitCode> {
+async function dispatch(words: string[], output: Output): Promise<number> {
   const [first, ...others] = words
   if (first === '__complete') return complete(words.slice(words.indexOf('--') + 1), output)
   refuseTokens(words)
@@ -61,7 +61,7 @@ async function dispatch(words: string[], output: Output): Promise<ExitCode> {
     ask: process.stdin.isTTY
       ? (question, { isHidden } = { isHidden: false }) => ask(process.stdin, process.stderr, question, isHidden)
       : undefined,
-    interrupted: interruption(),
+    ...interruption(),
     profile: options['profile'] as string | undefined,
     url: options['url'] as string | undefined,
     json: options['json'] === true,
@@ -84,16 +84,21 @@ function noAnswer(shell: Shell): CommandFailure {
 }
 
 /** The first Ctrl-C lets a command clean up and report. The second one ends it. */
-function interruption(): AbortSignal {
+function interruption(): Pick<Shell, 'interrupted' | 'releaseSignals'> {
   const controller = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(exitCodes.interrupted)
-      controller.abort(new CommandFailure(exitCodes.interrupted, 'stopped', { code: 'interrupted' }))
-      process.stdin.destroy()
-    })
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  const interrupt = () => {
+    if (controller.signal.aborted) process.exit(exitCodes.interrupted)
+    controller.abort(new CommandFailure(exitCodes.interrupted, 'stopped', { code: 'interrupted' }))
+    process.stdin.destroy()
   }
-  return controller.signal
+  for (const signal of signals) process.on(signal, interrupt)
+  return {
+    interrupted: controller.signal,
+    releaseSignals: () => {
+      for (const signal of signals) process.off(signal, interrupt)
+    },
+  }
 }
 
 function complete(words: string[], output: Output): ExitCode {
@@ -108,7 +113,7 @@ function complete(words: string[], output: Output): ExitCode {
 function report(error: unknown, words: string[], output: Output): ExitCode {
   const { exitCode, code, message, hint, facts } = describeFailure(error)
   if (error instanceof CommandFailure && error.isSilent) return exitCode
-  if (words.includes('--json')) {
+  if (ownWords(words).includes('--json')) {
     output.say(safeJson(JSON.stringify({ error: { code, message, ...facts, exit_code: exitCode } })))
     return exitCode
   }

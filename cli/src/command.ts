@@ -1,5 +1,4 @@
 /** A command as data: parsing, help and completion all use this description. */
-import type { ExitCode } from './exit-codes.ts'
 import type { Shell } from './shell.ts'
 
 export interface OptionSpec {
@@ -41,6 +40,8 @@ interface CommandSpec<O extends OptionSpecs> {
   about?: string
   operands?: readonly OperandSpec[]
   options?: O
+  /** Words after `--` are another program and its arguments: they become the operands. */
+  takesProgram?: true
   /** The error for an unexpected argument or option, which may be a secret and is not repeated. */
   onStrayWord?: () => Error
   /** Command lines and what they do. */
@@ -50,7 +51,7 @@ interface CommandSpec<O extends OptionSpecs> {
     options: Values<O>,
     operands: string[],
     repeated: readonly Repeated[],
-  ) => Promise<ExitCode | undefined>
+  ) => Promise<number | undefined>
 }
 
 /** One value of a repeatable option. */
@@ -66,6 +67,7 @@ export interface Command {
   about: string | undefined
   operands: readonly OperandSpec[]
   options: OptionSpecs
+  takesProgram: boolean
   onStrayWord: (() => Error) | undefined
   examples: readonly (readonly [string, string])[]
   run: (
@@ -73,7 +75,7 @@ export interface Command {
     options: Record<string, unknown>,
     operands: string[],
     repeated: readonly Repeated[],
-  ) => Promise<ExitCode | undefined>
+  ) => Promise<number | undefined>
 }
 
 export function command<const O extends OptionSpecs>(spec: CommandSpec<O>): Command {
@@ -82,6 +84,7 @@ export function command<const O extends OptionSpecs>(spec: CommandSpec<O>): Comm
     about: spec.about,
     operands: spec.operands ?? [],
     options: spec.options ?? {},
+    takesProgram: spec.takesProgram ?? false,
     onStrayWord: spec.onStrayWord,
     run: (shell, options, operands, repeated) => spec.run(shell, options as Values<O>, operands, repeated),
   }

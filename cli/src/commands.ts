@@ -11,6 +11,7 @@ import { grantsList, grantsRevoke } from './commands/grants.ts'
 import { login, logout } from './commands/login.ts'
 import { loginLink } from './commands/login-link.ts'
 import { mcp } from './commands/mcp.ts'
+import { pause, resume } from './commands/pause.ts'
 import { profileList, profileRemove, profileSet, profileUse, whoami } from './commands/profile.ts'
 import {
   providerChanges,
@@ -25,6 +26,7 @@ import {
 import { receiptShow, receiptVerify } from './commands/receipt.ts'
 import { register } from './commands/register.ts'
 import { request, wait } from './commands/request.ts'
+import { run } from './commands/run.ts'
 import { sandbox } from './commands/sandbox.ts'
 
 export const commands: readonly Command[] = [
@@ -35,6 +37,7 @@ export const commands: readonly Command[] = [
   request,
   wait,
   call,
+  run,
   callsList,
   callsShow,
   callsWait,
@@ -52,6 +55,8 @@ export const commands: readonly Command[] = [
   callsApprove,
   callsDeny,
   callsRepeats,
+  pause,
+  resume,
   loginLink,
   providersPresets,
   providersAdd,

@@ -8,6 +8,8 @@ export const shells = ['bash', 'zsh', 'fish'] as const
 export function candidates(commands: readonly Command[], words: string[], profiles: () => string[]): string[] {
   const typed = words.at(-1) ?? ''
   const before = words.slice(0, -1)
+  // The program that `sallyport run` is given.
+  if (before.includes('--')) return []
   const names = before.filter((word) => !word.startsWith('-'))
   const named = (name: string) => commands.find((one) => one.name === name)
   const command = named(names.slice(0, 2).join(' ')) ?? named(names[0] ?? '') ?? named(`${names[0] ?? ''} list`)

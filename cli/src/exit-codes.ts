@@ -12,6 +12,8 @@ export const exitCodes = {
   unverified: 9,
   upstreamClientError: 22,
   upstreamServerError: 23,
+  notExecutable: 126,
+  noProgram: 127,
   interrupted: 130,
   closedPipe: 141,
 } as const

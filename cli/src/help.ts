@@ -35,8 +35,10 @@ Run sallyport <command> --help for details. Every command accepts --json, --prof
 }
 
 export function commandHelp(command: Command, commands: readonly Command[], style: Style): string {
-  const { name, summary, about, operands, options, examples } = command
-  const given = operands.map((one) => (one.isOptional ? `[${one.name}]` : `<${one.name}>`)).join(' ')
+  const { name, summary, about, operands, options, examples, takesProgram } = command
+  const given = takesProgram
+    ? '-- <command>'
+    : operands.map((one) => (one.isOptional ? `[${one.name}]` : `<${one.name}>`)).join(' ')
   const own = Object.entries(options)
   const usage = ['sallyport', name, ...(own.length > 0 ? ['[options]'] : []), given]
     .filter((word) => word !== '')

@@ -10,7 +10,7 @@ type FormerProfile = Profile & { admin_token?: unknown }
 export function moveAdminTokens(shell: Shell): void {
   const { list, read } = openProfiles({ ...shell, env: { ...shell.env, SALLYPORT_PROFILE: '' }, profile: undefined })
   for (const name of list()) {
-    const found = readable(() => read(name) as FormerProfile | undefined)
+    const found = readable((): FormerProfile | undefined => read(name))
     if (typeof found?.admin_token !== 'string') continue
     const { admin_token, ...profile } = found
     warn(shell, name, moved(shell, name, profile, admin_token))

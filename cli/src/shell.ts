@@ -12,6 +12,8 @@ export interface Shell {
   ask: ((question: string, how?: { isHidden: boolean }) => Promise<string>) | undefined
   /** Aborts on Ctrl-C and SIGTERM. */
   interrupted: AbortSignal
+  /** From now on signals do what they do in any program. `interrupted` stays as it is. */
+  releaseSignals: () => void
   /** Values of --profile, --url and --json. */
   profile: string | undefined
   url: string | undefined

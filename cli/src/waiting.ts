@@ -1,11 +1,25 @@
 /** Waits for the user's decision, with a spinner. */
 import { SallyportError } from '@sallyport/sdk'
-import type { AgentClient } from '@sallyport/sdk'
+import type { AccessRequest, AgentClient } from '@sallyport/sdk'
 import { exitCodes } from './exit-codes.ts'
 import { CommandFailure } from './failures.ts'
 import type { Shell } from './shell.ts'
 import { shellWord } from './shell-word.ts'
 import { spin } from './spinner.ts'
+import { inLine } from './terminal-text.ts'
+import { fromNow } from './times.ts'
+
+/** Printed immediately for the user. Scripts also get the link in the JSON. */
+export function showApprovalLink(
+  { output }: Pick<Shell, 'output'>,
+  { approval_url, provider_name, verified, expires_at }: AccessRequest,
+): void {
+  const { sayStyle } = output
+  output.say(`A person has to approve access to ${inLine(provider_name)}. Send them this link:`)
+  output.say(`  ${sayStyle('cyan', inLine(approval_url))}`)
+  if (!verified) output.say(sayStyle('yellow', '  This provider is unverified: an agent proposed it.'))
+  output.say(sayStyle('dim', `  The link expires ${fromNow(expires_at, '')}.`))
+}
 
 type Decided = Awaited<ReturnType<AgentClient['waitForGrant']>>
 

@@ -3,7 +3,6 @@
 import { spawn } from 'node:child_process'
 // Older versions lack some of these, and must come far enough to hand over.
 import * as module from 'node:module'
-import * as os from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 
@@ -63,9 +62,6 @@ function startWithOptions() {
 
 function nodeOptions() {
   return {
-    // Node starts four helper threads, which clear up memory, whatever the machine has. On few cores they push the thread
-    // aside that answers; one for each other core leaves it its own.
-    '--v8-pool-size': Math.max(1, Math.min(4, os.availableParallelism() - 1)),
     // In MB. By default V8 lets the young generation grow to 110 MB and keeps that. With 8 it takes 16 MB, and calls cost no
     // more processor time; with 4 they cost a tenth more.
     '--max-semi-space-size': 8,

@@ -22,7 +22,7 @@ const columns: Column<AuditRecord>[] = [
     shown: ({ outcome, result }) => [outcome ?? '', text(result?.['status'])].join(' ').trim(),
     exact: ({ outcome }) => outcome ?? '-',
     look: ({ outcome }) =>
-      (({ answered: 'green', failed: 'red', refused: 'yellow', unknown: 'dim' }) as const)[outcome ?? 'unknown'],
+      ({ answered: 'green', failed: 'red', refused: 'yellow', unknown: 'dim' } as const)[outcome ?? 'unknown'],
   },
   {
     title: 'AGENT',

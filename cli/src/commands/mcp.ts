@@ -13,17 +13,17 @@ or one that it generates and stores in a file whose path it prints.`,
       type: 'number',
       value: 'PORT',
       range: [0, 65_535],
-      summary: 'port for --http (default: 8788; 0 for any free port)',
+      summary: 'port for --http (default: 8791; 0 for any free port)',
     },
   },
   examples: [
     ['sallyport mcp', 'what an MCP client runs'],
-    ['sallyport mcp --http --port 8788', 'for clients that connect to http://127.0.0.1:8788/mcp'],
+    ['sallyport mcp --http --port 8791', 'for clients that connect to http://127.0.0.1:8791/mcp'],
   ],
   run: async (shell, { http, port }) => {
     // Loaded on demand: it is most of the code.
     const { serveStdio, serveHttp } = await import('../mcp/serve.ts')
-    await (http ? serveHttp(shell, port ?? 8788) : serveStdio(shell))
+    await (http ? serveHttp(shell, port ?? 8791) : serveStdio(shell))
     return undefined
   },
 })

@@ -48,7 +48,8 @@ To check that the key belongs to the person, pass their key with --key. Works of
   run: async (shell, { key }, [file = '']) => {
     const { output } = shell
     const receipt = parseJson((await readInput(shell, file, '<file>')).toString('utf8'), '<file>') as
-      Receipt | CallReceipt
+      | Receipt
+      | CallReceipt
     const expected = key === undefined ? undefined : await thumbprintGiven(shell, key)
     const { verdict: found, problem: defect, covered } = await check(receipt)
     const signer = found === 'signed' ? thumbprint(receipt.device?.public_key_jwk) : undefined

@@ -1,11 +1,10 @@
-import type { AccessRequest, AgentClient } from '@sallyport/sdk'
+import type { AgentClient } from '@sallyport/sdk'
 import { asAgent } from '../clients.ts'
 import { command } from '../command.ts'
 import { openBrowser } from '../open-browser.ts'
 import type { Shell } from '../shell.ts'
 import { inLine } from '../terminal-text.ts'
-import { fromNow } from '../times.ts'
-import { waitForDecision } from '../waiting.ts'
+import { showApprovalLink, waitForDecision } from '../waiting.ts'
 
 const timeout = {
   type: 'number',
@@ -64,7 +63,7 @@ The grant id is printed on standard output, everything else on standard error: g
     )
     // A sandbox request is approved immediately, so there is no link to open.
     if (asked.status !== 'approved') {
-      showLink(shell, asked)
+      showApprovalLink(shell, asked)
       if (options.open && !(await openBrowser(shell, asked.approval_url))) output.say('Could not open a browser.')
     }
     if (!options['no-wait']) return answer(shell, agent, asked.access_request_id, options.timeout)
@@ -83,15 +82,6 @@ export const wait = command({
   examples: [['sallyport wait arq_01k9x3v7qmf5v8t2w4y6z8abcd --timeout 60', 'for up to a minute']],
   run: async (shell, { timeout }, [id = '']) => answer(shell, asAgent(shell), id, timeout),
 })
-
-/** Printed immediately for the user. Scripts also get the link in the JSON. */
-function showLink({ output }: Shell, { approval_url, provider_name, verified, expires_at }: AccessRequest): void {
-  const { sayStyle } = output
-  output.say(`A person has to approve access to ${inLine(provider_name)}. Send them this link:`)
-  output.say(`  ${sayStyle('cyan', inLine(approval_url))}`)
-  if (!verified) output.say(sayStyle('yellow', '  This provider is unverified: an agent proposed it.'))
-  output.say(sayStyle('dim', `  The link expires ${fromNow(expires_at, '')}.`))
-}
 
 async function answer(shell: Shell, agent: AgentClient, id: string, timeoutSeconds?: number): Promise<undefined> {
   const { output } = shell
