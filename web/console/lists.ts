@@ -1,5 +1,5 @@
 /** Lists that several views use. live.ts invalidates them by the first part of their key. */
-import { useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { Connection } from '@sallyport/sdk'
 import { useNow } from '../ui/time.tsx'
 import { useWaitingCalls } from './calls/use-calls.ts'
@@ -24,18 +24,20 @@ export function useHeldCalls() {
 }
 
 /** Without disconnected ones. */
+export const connectedAccounts = queryOptions({
+  queryKey: ['connections', 'connected'],
+  queryFn: async ({ signal }): Promise<Connection[]> => {
+    const lists = (['active', 'needs_reauth'] as const).map((status) =>
+      service.connections.list({ limit, status }, { signal }).all(),
+    )
+    const all = (await Promise.all(lists)).flat()
+    // One whose status changes meanwhile is in both lists.
+    return [...new Map(all.map((account) => [account.connection_id, account])).values()]
+  },
+})
+
 export function useConnections() {
-  return useQuery({
-    queryKey: ['connections', 'live'],
-    queryFn: async ({ signal }): Promise<Connection[]> => {
-      const [active, stale] = await Promise.all(
-        (['active', 'needs_reauth'] as const).map((status) =>
-          service.connections.list({ limit, status }, { signal }).all(),
-        ),
-      )
-      return [...(active ?? []), ...(stale ?? [])]
-    },
-  })
+  return useQuery(connectedAccounts)
 }
 
 export function useActiveGrants() {

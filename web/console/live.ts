@@ -15,7 +15,7 @@ const keysOf: Record<EventTopic, string[]> = {
   sessions: ['sessions'],
   muted_agents: ['muted-agents'],
   providers: ['providers'],
-  me: ['me'],
+  me: ['me', 'pause'],
   // Each call changes the usage of its grant and its account.
   activity: ['activity', 'grants', 'connections'],
 }

@@ -7,6 +7,7 @@ import type { IconName } from '../ui/icons.tsx'
 import { MessageLine } from '../ui/message.tsx'
 import { useHeldCalls, useWaitingRequests } from './lists.ts'
 import { useLive } from './live.ts'
+import { PauseButton, PausedNotice } from './pause.tsx'
 import { nameOf } from './session.ts'
 
 const places: { path: string; name: string; icon: IconName }[] = [
@@ -31,17 +32,21 @@ export function Shell({ user, children }: { user: User; children: ReactNode }) {
             <Place key={place.path} {...place} />
           ))}
         </nav>
-        <Link
-          href="/account"
-          className="flex min-h-10 max-w-48 items-center gap-2 rounded-lg px-3 text-sm font-medium hover:bg-raised"
-        >
-          <Icon name="account" />
-          <span className="sr-only">Signed in as </span>
-          <bdi className="truncate">{nameOf(user)}</bdi>
-        </Link>
+        <div className="flex items-center gap-1 lg:flex-col lg:items-stretch">
+          <PauseButton />
+          <Link
+            href="/account"
+            className="flex min-h-10 max-w-48 items-center gap-2 rounded-lg px-3 text-sm font-medium hover:bg-raised"
+          >
+            <Icon name="account" />
+            <span className="sr-only">Signed in as </span>
+            <bdi className="truncate">{nameOf(user)}</bdi>
+          </Link>
+        </div>
       </header>
       <main className="space-y-4 px-4 pt-6 pb-28 sm:px-8 lg:pt-12 lg:pb-16">
         <MessageLine />
+        <PausedNotice />
         {children}
       </main>
     </div>

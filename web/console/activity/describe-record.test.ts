@@ -16,6 +16,7 @@ const blank: AuditRecord = {
   grant_id: null,
   connection_id: null,
   provider: null,
+  door: null,
   detail: {},
   outcome: null,
   concluded_at: null,

@@ -49,6 +49,7 @@ function Whole({ record }: { record: AuditRecord }) {
               <Fact name="Duration">{Date.parse(record.concluded_at) - Date.parse(record.at)} ms</Fact>
             )}
             {outcome && <Fact name="Outcome">{outcomes[outcome]}</Fact>}
+            {record.door && <Fact name="Called through">{doors[record.door]}</Fact>}
             {agentId && (
               <Fact name="Agent">
                 <Link href={`/activity?agent_id=${agentId}`} className="text-accent underline">
@@ -87,6 +88,12 @@ function Whole({ record }: { record: AuditRecord }) {
     </>
   )
 }
+
+const doors = {
+  proxy: 'POST /v4/proxy',
+  base_url: 'A base URL',
+  gateway: 'The gateway',
+} as const satisfies Record<NonNullable<AuditRecord['door']>, string>
 
 function Details({ title, facts }: { title: string; facts: Record<string, unknown> }) {
   if (Object.keys(facts).length === 0) return null

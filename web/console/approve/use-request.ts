@@ -1,8 +1,9 @@
 /** Loads the access request and keeps it current. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import type { AccessRequest, Connection } from '@sallyport/sdk'
+import type { AccessRequest } from '@sallyport/sdk'
 import { isProblem } from '../../ui/problem.ts'
+import { connectedAccounts } from '../lists.ts'
 import { service } from '../service.ts'
 
 /** Null if it does not exist or is not for this user. */
@@ -27,13 +28,8 @@ export function useRequest(id: string) {
 export function useAccounts(request: AccessRequest | null | undefined) {
   const provider = request?.status === 'pending' ? request.provider : null
   return useQuery({
-    queryKey: ['connections', 'at', provider],
-    queryFn: async ({ signal }): Promise<Connection[]> => {
-      const lists = (['active', 'needs_reauth'] as const).map((status) =>
-        service.connections.list({ status, limit: 200 }, { signal }).all(),
-      )
-      return (await Promise.all(lists)).flat().filter((account) => account.provider === provider)
-    },
+    ...connectedAccounts,
+    select: (accounts) => accounts.filter((account) => account.provider === provider),
     enabled: provider !== null,
   })
 }

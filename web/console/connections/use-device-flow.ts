@@ -6,7 +6,9 @@ import { watchDeviceFlow } from './watch-device-flow.ts'
 import type { FlowEnd } from './watch-device-flow.ts'
 
 export type FlowState =
-  { status: 'waiting' } | { status: Exclude<FlowEnd, 'connected'> } | { status: 'failed'; problem: unknown }
+  | { status: 'waiting' }
+  | { status: Exclude<FlowEnd, 'connected'> }
+  | { status: 'failed'; problem: unknown }
 
 /** Follows a device flow while it is shown, even while the user enters the code in another tab. */
 export function useDeviceFlow(flow: StartDeviceFlowReply, onConnected: () => void): FlowState {

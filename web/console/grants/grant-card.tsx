@@ -13,6 +13,7 @@ import { describeGrant, endsSoon } from './describe-grant.ts'
 import { Receipt } from './receipt.tsx'
 import { Repeats } from './repeats.tsx'
 import { Revoke } from './revoke.tsx'
+import { UseFromTool } from './use-from-tool.tsx'
 import { shownDays, useCallCounts } from './use-call-counts.ts'
 
 export function GrantCard({ grant }: { grant: Grant }) {
@@ -44,6 +45,7 @@ export function GrantCard({ grant }: { grant: Grant }) {
           </Figure>
         </dl>
         {status === 'active' && <Repeats grant={grant} />}
+        {status === 'active' && <UseFromTool grant={grant} />}
         <div className="flex flex-wrap gap-2">
           {status === 'active' && <Revoke grant={grant} />}
           <Link
