@@ -4,12 +4,13 @@ export interface Shown {
   baseUrl: string
   link: string
   mail: string
+  api: string
   adminToken: string
   folder: string
 }
 
 /** The start screen of `npm start -- --demo`: what to click, and what to run in a second terminal. */
-export function startScreen({ baseUrl, link, mail, adminToken, folder }: Shown): string {
+export function startScreen({ baseUrl, link, mail, api, adminToken, folder }: Shown): string {
   return `
   ${strong('Sallyport, the demo')}  ${soft('runs on this machine only, takes two minutes')}
 
@@ -26,6 +27,7 @@ export function startScreen({ baseUrl, link, mail, adminToken, folder }: Shown):
   ${strong('4')}  Watch the agent work. Every call is recorded: ${linked(`${baseUrl}/activity`)}
 
   ${soft('Acorn mail')}   ${mail}/
+  ${soft('Acorn API')}    ${api}/
   ${soft('Admin token')}  ${adminToken}
   ${soft('Data')}         ${folder}, deleted at every start
 

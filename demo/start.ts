@@ -1,6 +1,7 @@
 /** `npm start -- --demo`: the service, with a demo provider to connect. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { mailPath } from './acorn/mail-api.ts'
 import type { Acorn } from './acorn/server.ts'
 import { isRunning, keepRun, lastRun, makeAnew } from './folder.ts'
 import { anyFreePort, isFree } from './ports.ts'
@@ -34,14 +35,16 @@ async function run(settings: DemoSettings): Promise<number> {
     throw new DemoRefused(`a demo is already running at ${before.baseUrl}. Stop it with Ctrl-C first.`)
   }
   const port = await choosePort(settings)
+  // Before Acorn takes a port beside the service's.
+  const gatewayPort = (await isFree(port + 1)) ? port + 1 : await anyFreePort()
   const { startAcorn } = await loadAcorn()
   makeAnew(folder)
   if (settings.ignored.length > 0) process.stderr.write(`Demo: ignored settings: ${settings.ignored.join(', ')}\n`)
   const runId = randomBytes(16).toString('hex')
   const redirectUri = `http://localhost:${port}/v4/oauth/callback/${provider}`
-  const acorn = await startAcorn({ folder, nearPort: port, redirectUri, runId })
+  const acorn = await startAcorn({ folder, nearPort: port + 1, redirectUri, runId })
   try {
-    return await serveBeside(acorn, { ...settings, port, runId })
+    return await serveBeside(acorn, { ...settings, port, gatewayPort, runId })
   } finally {
     await acorn.close()
   }
@@ -63,8 +66,11 @@ async function choosePort({ port }: DemoSettings): Promise<number> {
   throw new DemoRefused(`port ${port} is in use. Set PORT to another one, or leave it out.`)
 }
 
-async function serveBeside(acorn: Acorn, wish: DemoSettings & { port: number; runId: string }): Promise<number> {
-  const { folder, port, runId, env } = wish
+async function serveBeside(
+  acorn: Acorn,
+  wish: DemoSettings & { port: number; gatewayPort: number; runId: string },
+): Promise<number> {
+  const { folder, port, gatewayPort, runId, env } = wish
   const reach = [new URL(acorn.origin).host, new URL(acorn.pages).host].join(',')
   let stop = (): void => process.exit(1)
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -76,6 +82,7 @@ async function serveBeside(acorn: Acorn, wish: DemoSettings & { port: number; ru
     folder: join(folder, 'service'),
     env: {
       ...env,
+      SALLYPORT_GATEWAY_PORT: String(gatewayPort),
       SALLYPORT_EGRESS_ALLOW: reach,
       SALLYPORT_EGRESS_CA_FILE: acorn.caFile,
       SALLYPORT_LOGIN_TOKEN_SECONDS: String(linkSeconds),
@@ -97,6 +104,7 @@ async function serveBeside(acorn: Acorn, wish: DemoSettings & { port: number; ru
       startScreen({
         link: service.link,
         mail: acorn.pages,
+        api: acorn.origin + mailPath,
         adminToken: shortPath(service.adminTokenFile),
         folder: shortPath(folder),
         baseUrl: service.baseUrl,

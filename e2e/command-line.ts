@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Environment } from './running-service.ts'
 import { within } from './running-service.ts'
@@ -35,6 +35,8 @@ export interface RunOptions {
   cwd?: string
   /** Another Node than the one of this test. */
   node?: string
+  /** Options of Node, which programs that the command line starts don't inherit. */
+  nodeOptions?: string[]
 }
 
 export interface CommandLine {
@@ -45,6 +47,8 @@ export interface CommandLine {
   run: (words: string[], options?: RunOptions) => Promise<Ended>
   /** On a pseudo-terminal with this many columns, for both output streams. */
   startInTerminal: (words: string[], options?: RunOptions & { columns?: number }) => Running
+  /** A shell with job control on a pseudo-terminal, in which `sallyport` is this command line. */
+  startShell: (options?: RunOptions) => Running
   runInTerminal: (words: string[], options?: RunOptions & { columns?: number }) => Promise<Ended>
   /** The output of all its processes, for a check at the end. */
   printed: () => string
@@ -89,7 +93,7 @@ export function commandLineIn(home: string, more: Environment = {}): CommandLine
       seen: () => seen,
       signal: (name) => child.kill(name),
       type: (text) => child.stdin.write(text),
-      ended: within(ended, `"${args.join(' ')}" did not end`),
+      ended: within(ended, () => `"${args.join(' ')}" did not end: ${seen}`),
       until: async (pattern) => {
         const over = ended.then(() => 'over' as const)
         while (!pattern.test(seen)) {
@@ -106,15 +110,30 @@ export function commandLineIn(home: string, more: Environment = {}): CommandLine
     }
   }
   const start: CommandLine['start'] = (words, options = {}) =>
-    launch(options.node ?? process.execPath, [executable, ...words], { input: '', ...options })
+    launch(options.node ?? process.execPath, [...(options.nodeOptions ?? []), executable, ...words], {
+      input: '',
+      ...options,
+    })
   const startInTerminal: CommandLine['startInTerminal'] = (words, { columns = 100, ...options } = {}) => {
-    const line = [process.execPath, executable, ...words].map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`)
+    const line = [process.execPath, ...(options.nodeOptions ?? []), executable, ...words].map(
+      (word) => `'${word.replaceAll("'", String.raw`'\''`)}'`,
+    )
     return launch('script', ['-qec', `stty cols ${columns}; exec ${line.join(' ')}`, '/dev/null'], options)
+  }
+  const startShell: CommandLine['startShell'] = (options = {}) => {
+    const bin = join(home, 'bin')
+    mkdirSync(bin, { recursive: true })
+    const words = [process.execPath, ...(options.nodeOptions ?? []), executable]
+    writeFileSync(join(bin, 'sallyport'), `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`, { mode: 0o755 })
+    const path = `${bin}:${env.PATH}`
+    const changes = { ...options.env, PATH: path, PS1: '$ ', HISTFILE: '' }
+    return launch('script', ['-qec', 'bash --norc --noprofile -i', '/dev/null'], { ...options, env: changes })
   }
   return {
     home,
     env,
     start,
+    startShell,
     startInTerminal,
     run: (words, options) => start(words, options).ended,
     runInTerminal: async (words, options) => {

@@ -84,6 +84,25 @@ inBrowser('calls appear live as sentences, and so does what needs attention', []
   await sees(page, 'Connections')
 })
 
+inBrowser('agents are paused from every page, and another tab shows it', [], async (visit) => {
+  const person = await arrive(visit, 'adele')
+  const id = await person.connect('adele')
+  const agent = await register('Mail helper')
+  const grant = await person.approve(await agent.ask(), { connection_id: id, allowed_methods: ['GET'] })
+  const page = await person.open('/grants', 'Grants')
+  const other = await person.open('/', 'Home')
+  await page.getByRole('button', { name: 'Pause all agents' }).click()
+  await hears(page, 'All agents are paused. Nothing goes out until you resume them.')
+  await other.getByText(/^You paused all agents /).waitFor()
+  assert.equal((await agent.read(grant)).code, 'paused')
+  await region(other, 'Recent activity').getByText('You paused all agents.').waitFor()
+  await assertAccessible(page)
+  await assertFits(page)
+  await other.getByRole('button', { name: 'Resume all agents' }).click()
+  await page.getByText(/^You paused all agents /).waitFor({ state: 'detached' })
+  assert.equal((await agent.read(grant)).upstream, 200)
+})
+
 inBrowser('a grant is described in words; revoking is immediate and said to be permanent', [], async (visit) => {
   const person = await arrive(visit, 'edsger')
   const id = await person.connect('edsger')

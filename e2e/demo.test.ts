@@ -1,8 +1,9 @@
 /** The demo as a new user sees it: started, used in a real browser, stopped, and started with wrong settings. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -10,6 +11,8 @@ import { readDemoSettings } from '../demo/settings.ts'
 import { quoted } from '../demo/terminal.ts'
 import { launchBrowser } from '../server/testkit/browser.ts'
 import { assertAccessible } from './accessible.ts'
+import { codeBlocks } from './code-blocks.ts'
+import { commandLineIn } from './command-line.ts'
 import { adminToken, caller, demoSettings, runAgent, runProgram, startDemo } from './running-demo.ts'
 import type { Demo } from './running-demo.ts'
 import { eventually } from './running-service.ts'
@@ -141,6 +144,25 @@ describe('a running demo', () => {
     assert.equal(await agent.ended(), 0, agent.stderr())
     assert.match(agent.stdout(), /access granted: GET, 50 calls, until you revoke it/)
     assert.match(agent.stdout(), /Replies .*\n +✘ refused: method_not_allowed/)
+  })
+
+  test('a tool reads the mail with the commands of the README', async (t) => {
+    const user = await signedIn()
+    const { connections } = await user('GET', '/v4/connections')
+    const cli = commandLineIn(mkdtempSync(join(tmpdir(), 'sallyport-demo-home-')), { SALLYPORT_URL: demo.base })
+    t.after(cli.stop)
+    const block = codeBlocks().find(({ file, code }) => file === 'README.md' && code.includes('--request acorn'))
+    const [register, run] = (block?.code ?? '').trim().split('\n')
+    const words = (line = '') => [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '')
+    const { acorn } = JSON.parse(readFileSync(join(demo.folder, 'run.json'), 'utf8'))
+    assert.match(demo.stdout(), new RegExp(`Acorn API +${acorn.origin}/mail/v1/\n`))
+    assert.equal((await cli.run(words(register).slice(2))).code, 0)
+    const running = cli.start(words(run?.replace('https://localhost:8790', acorn.origin)).slice(2))
+    const [, id = ''] = /approve-proxy\/(\w+)/.exec(await running.until(/approve-proxy\/\w+/)) ?? []
+    await user('POST', `/v4/access-requests/${id}/approve`, { connection_id: connections[0].connection_id })
+    const { code, stdout, stderr } = await running.ended
+    assert.equal(code, 0, stderr)
+    assert.ok(JSON.parse(stdout).messages.length > 0)
   })
 
   test('an account can be connected with a code, on a page without a certificate', async () => {

@@ -22,6 +22,7 @@ import { succeeded } from './person.ts'
 /** Blocks that can't be run here, by a text that they have, and why. */
 const notHere: [file: string, text: string, reason: string][] = [
   ['README.md', 'npm start', 'runs the service and all tests; e2e/starting.test.ts starts it'],
+  ['README.md', '--request acorn', 'needs the demo and a person; e2e/demo.test.ts runs it'],
   ['CONTRIBUTING.md', 'npm run dev', 'for people who change the code: servers, and all tests'],
   ['server/README.md', 'npx sallyport-server', 'e2e/packages.test.ts runs it from the tarball'],
   ['docs/operating.md', 'sudo useradd', 'changes the users of the machine; e2e/own-user.test.ts'],
@@ -40,8 +41,10 @@ const prints: Record<string, RegExp[]> = {
   'cli/README.md': [/\[REDACTED\]/, /^ {2}register /m],
   'docs/approvals.md': [/^cal_\w+\twaiting\t/m],
   'docs/cli.md': [/^agt_/m, /\[REDACTED\]/, /^grt_/m, /"login":"octocat"/],
+  'docs/gateway.md': [/(?:"login":"octocat"[^]*){5}/, /refused$/m],
   'docs/mcp.md': [/^\["mcp","add",/m],
   'docs/operating.md': [/v1 key is now \S+, SHA256:/, /✓ .* nothing was changed, removed or reordered/],
+  'docs/tool-calls.md': [/"login":"octocat"/],
   'docs/sdk.md': [/sallyport-sdk-[\d.]+tgz/],
 }
 
@@ -98,13 +101,19 @@ describe('a code block of the documentation', () => {
   /** All of them in one shell, so that a block has the variables of those before it. */
   const shellOf = async (page: string) => {
     const codes = shellBlocks.filter(({ file }) => file === page).map(({ code }) => setup.fill(code))
-    const changes = {
+    const changes: Record<string, string> = {
       ...(page !== 'docs/mcp.md' && { HOME: setup.newHome() }),
-      ...(page === 'README.md' && { SALLYPORT_AGENT_TOKEN: setup.agent.token }),
+      ...(/^(?:README|docs\/tool-calls)\.md$/.test(page) && { SALLYPORT_AGENT_TOKEN: setup.agent.token }),
       ...(/^docs\/(?:approvals|cli)\.md$/.test(page) && { SALLYPORT_SESSION_TOKEN: setup.personToken }),
       ...(page === 'docs/operating.md' && { ...setup.service.env, PATH: setup.env['PATH'] ?? '' }),
     }
     if (page === 'docs/approvals.md') await makeHeldCall()
+    if (page === 'docs/gateway.md') {
+      // With one grant, so that no call has to name it.
+      const { token, grantId } = await setup.admit()
+      changes['SALLYPORT_AGENT_TOKEN'] = token
+      codes.forEach((code, index) => (codes[index] = code.replaceAll(setup.grantId, grantId)))
+    }
     const cwd = page === 'cli/README.md' ? await installPacked('cli') : setup.clone
     return setup.shell(codes.join('\necho\n'), changes, cwd)
   }
@@ -152,7 +161,7 @@ describe('a code block of the documentation', () => {
   }
 
   // It uses the command line that docs/cli.md installs.
-  const isLast = (page: string) => Number(page === 'docs/approvals.md')
+  const isLast = (page: string) => Number(/^docs\/(?:approvals|gateway)\.md$/.test(page))
   const shellPages = [...new Set(shellBlocks.map(({ file }) => file))]
   for (const page of shellPages.sort((one, other) => isLast(one) - isLast(other))) {
     if (page === 'docs/sdk.md' || page === 'docs/mcp.md') continue
@@ -284,6 +293,6 @@ function serversIn(code: string, language: string): Record<string, McpServer> {
 
 /** Where the server listens, in place of the documented port. */
 function documentedUrl(documented: string, actual: string): string {
-  assert.equal(documented, 'http://127.0.0.1:8788/mcp')
+  assert.equal(documented, 'http://127.0.0.1:8791/mcp')
   return actual
 }

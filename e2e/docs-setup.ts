@@ -12,6 +12,7 @@ import { startUpstream } from '../server/testkit/calling.ts'
 import { sharedAuthority } from '../server/testkit/certificates.ts'
 import { createGitHubAppServer } from '../server/testkit/github-app-server.ts'
 import { createGoogleTokenServer } from '../server/testkit/google-token-server.ts'
+import { freePort } from '../server/testkit/ports.ts'
 import { startTlsUpstream } from '../server/testkit/tls-upstream.ts'
 import { startCalling } from './calling.ts'
 import type { Calling } from './calling.ts'
@@ -67,7 +68,9 @@ export async function startDocsSetup(t: Scope): Promise<DocsSetup> {
   const receiver = await startCallbackReceiver(t)
   const [apps, accounts] = [createGitHubAppServer(), createGoogleTokenServer()]
   const [ownGitHub, google] = [await startUpstream(t, apps.answer), await startUpstream(t, accounts.answer)]
+  const gatewayPort = await freePort()
   const calling = await startCalling(t, 'sqlite', {
+    settings: { SALLYPORT_GATEWAY_PORT: String(gatewayPort) },
     slug: 'github',
     hosts: [host, receiver.host, ownGitHub.host, google.host],
     provider: { provider_name: 'GitHub' },
@@ -125,6 +128,7 @@ export async function startDocsSetup(t: Scope): Promise<DocsSetup> {
   const { fingerprint } = (await service.call('GET', '/v1/authai/public-key')).body as { fingerprint: string }
   const ours: [string, string][] = [
     ['http://localhost:8787', base],
+    ['http://127.0.0.1:8788', `http://127.0.0.1:${gatewayPort}`],
     ['api.github.com', host],
     ['git.example.com', ownGitHub.host],
     ['oauth2.googleapis.com', google.host],

@@ -177,7 +177,7 @@ describe('a start that is refused', { concurrency: 2 }, () => {
       assert.equal(stdout, '')
       assert.equal(
         stderr,
-        `Port ${port} is in use. Stop the process that uses it, or change PORT or SALLYPORT_METRICS_PORT.\n`,
+        `Port ${port} is in use. Stop the process that uses it, or change PORT, SALLYPORT_METRICS_PORT or SALLYPORT_GATEWAY_PORT.\n`,
       )
     }
   })

@@ -169,6 +169,17 @@ const views: Shown[] = [
       await page.getByRole('dialog').waitFor()
     },
   },
+  {
+    name: 'grants-tool',
+    address: () => '/grants',
+    act: async (page) => {
+      await page.locator('summary').filter({ hasText: 'Use it from a tool' }).first().click()
+      await page
+        .getByRole('button', { name: /^Copy the command for/ })
+        .first()
+        .waitFor()
+    },
+  },
   { name: 'activity', address: () => '/activity' },
   {
     name: 'activity-record',

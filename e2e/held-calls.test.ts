@@ -133,7 +133,7 @@ onBothDatabases('a process is killed', (engine) => {
     const moments = [() => 0, () => sleep(20), (approving: Promise<unknown>) => approving, 'sent'] as const
     for (let kill = 0; kill < (isLong ? 40 : moments.length); kill++) {
       const path = `/kill/${kill}`
-      const id = await hold(path, { timeout_ms: 1000 })
+      const id = await hold(path, { timeout_ms: 3000 })
       const approving = decide(id, 'approve').catch(() => undefined)
       const moment = moments[kill % moments.length]
       if (moment === 'sent') await eventually(() => times(path) === 1, 'the upstream got nothing')
@@ -158,8 +158,8 @@ onBothDatabases('a process is killed', (engine) => {
     const silent = await startSilent(t)
     const world = await startWorld(t, engine, ({ target }) => target !== '/unanswered', [silent])
     const { service, hold, statusOf, decide, times, proxy } = world
-    const sent = await hold('/unanswered', { timeout_ms: 1000 })
-    const { body } = await proxy(`https://${silent}/unsent`, { method: 'POST', timeout_ms: 1000, body: {} })
+    const sent = await hold('/unanswered', { timeout_ms: 3000 })
+    const { body } = await proxy(`https://${silent}/unsent`, { method: 'POST', timeout_ms: 3000, body: {} })
     const unsent = body.call_id as string
     await Promise.all([decide(sent, 'approve'), decide(unsent, 'approve')])
     await eventually(() => times('/unanswered') === 1, 'the upstream got nothing')

