@@ -80,7 +80,9 @@ async function main(): Promise<boolean> {
   return rows.every(({ isMet }) => isMet !== false)
 }
 
-const isMet = await main().finally(async () => {
+try {
+  process.exitCode = (await main()) ? 0 : 1
+} finally {
   for (const ending of endings) await ending()
-})
-process.exit(isMet ? 0 : 1)
+}
+process.exit()

@@ -5,13 +5,19 @@
 import { connect } from 'node:net'
 import { request } from 'node:http'
 import type { Load, Measured, Order } from './load.ts'
+import { carryOut, isTunnelOrder } from './tunnels.ts'
+import type { Timed, TunnelOrder } from './tunnels.ts'
 
 /** Ends the run and reports the wrong response. */
 class WrongAnswer extends Error {}
 
 process.on('disconnect', () => process.exit())
-process.on('message', (order: Order) => {
-  const work = order.kind === 'load' ? run(order) : stream(order)
+process.on('message', (order: Order | TunnelOrder) => {
+  const work = isTunnelOrder(order)
+    ? carryOut(order).then(measuredOf)
+    : order.kind === 'load'
+      ? run(order)
+      : stream(order)
   work.then(
     (measured) => process.send?.({ measured }),
     (error: unknown) => process.send?.({ error: error instanceof WrongAnswer ? error.message : String(error) }),
@@ -31,9 +37,13 @@ async function run({ port, callers, connections, seconds, atLeast, pauseMs = 0 }
   const clients = Array.from({ length: connections }, () => client(port, take, (ms) => latencies.push(ms), pauseMs))
   await Promise.all(clients)
   const elapsed = (performance.now() - started) / 1000
+  return measuredOf({ latencies, seconds: elapsed })
+}
+
+function measuredOf({ latencies, seconds }: Timed): Measured {
   latencies.sort((one, other) => one - other)
   const quantile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
-  return { calls: latencies.length, seconds: elapsed, p50: quantile(0.5), p99: quantile(0.99) }
+  return { calls: latencies.length, seconds, p50: quantile(0.5), p99: quantile(0.99) }
 }
 
 function toRequest(port: number, token: string, body: string): Buffer {

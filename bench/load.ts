@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { LegacyLoad } from './legacy-callers.ts'
 import { cpuSeconds } from './processes.ts'
+import type { TunnelOrder } from './tunnels.ts'
 
 export interface Caller {
   token: string
@@ -48,7 +49,7 @@ export interface Target {
 export async function drive(
   generator: ChildProcess,
   { pid }: Pick<Target, 'pid'>,
-  order: Order | LegacyLoad,
+  order: Order | TunnelOrder | LegacyLoad,
 ): Promise<Round> {
   const before = cpuSeconds(pid)
   generator.send(order)

@@ -13,38 +13,48 @@ export interface Contender extends Target {
   callers: Caller[]
 }
 
-export interface Comparison {
-  contender: Contender
+export interface Comparison<Of = Contender> {
+  contender: Of
   rounds: Round[]
 }
 
 /** The first contender is the baseline. */
-export async function compare(
+export function compare(
   generator: ChildProcess,
   contenders: Contender[],
   connections: number,
-  { warmUpSeconds, rounds, roundSeconds }: Pace,
+  pace: Pace,
   say: (progress: string) => void,
 ): Promise<Comparison[]> {
-  const run = (contender: Contender, seconds: number, atLeast = 0) =>
+  return compareBy(contenders, pace, say, (contender, seconds, isWarmUp) =>
     drive(generator, contender, {
       kind: 'load',
       port: contender.port,
       callers: contender.callers,
       connections,
       seconds,
-      atLeast,
-    })
+      // The first call of every account opens its connection to the upstream.
+      atLeast: isWarmUp ? contender.callers.length * 4 : 0,
+    }),
+  )
+}
+
+/** The same, with load of any kind. */
+export async function compareBy<Of extends Target>(
+  contenders: Of[],
+  { warmUpSeconds, rounds, roundSeconds }: Pace,
+  say: (progress: string) => void,
+  run: (contender: Of, seconds: number, isWarmUp: boolean) => Promise<Round>,
+): Promise<Comparison<Of>[]> {
   for (const contender of contenders) {
     say(`warming up: ${contender.name}`)
-    // The first call of every account opens its connection to the upstream.
-    await run(contender, warmUpSeconds, contender.callers.length * 4)
+    await run(contender, warmUpSeconds, true)
   }
-  const results: Comparison[] = contenders.map((contender) => ({ contender, rounds: [] }))
+  const results: Comparison<Of>[] = contenders.map((contender) => ({ contender, rounds: [] }))
   for (let round = 1; round <= rounds; round++) {
     // Every other round in reverse: the second one measured tends to be a little faster.
     for (const result of round % 2 === 0 ? results.toReversed() : results) {
-      const measured = await run(result.contender, roundSeconds)
+      const measured = await run(result.contender, roundSeconds, false)
       result.rounds.push(measured)
       const cpu = Math.round(measured.cpuPerCall)
       say(
@@ -61,9 +71,10 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
 }
 
-export const medianOf = ({ rounds }: Comparison, pick: (round: Round) => number): number => median(rounds.map(pick))
+export const medianOf = ({ rounds }: Pick<Comparison, 'rounds'>, pick: (round: Round) => number): number =>
+  median(rounds.map(pick))
 
 /** Compares rounds that ran next to each other: the machine's load changes over time. */
-export function ratios(one: Comparison, other: Comparison): number[] {
+export function ratios(one: Pick<Comparison, 'rounds'>, other: Pick<Comparison, 'rounds'>): number[] {
   return one.rounds.map(({ perSecond }, index) => perSecond / (other.rounds[index]?.perSecond ?? Infinity))
 }

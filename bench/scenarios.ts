@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { contending, startInSandbox, startSeeded } from './contenders.ts'
 import type { Callable, MeasuredService, Outside } from './contenders.ts'
 import { syncMs } from './disk.ts'
+import { gatewayTunnels } from './gateway.ts'
 import { kindsOfCredentials } from './kinds.ts'
 import { legacyCalls } from './legacy.ts'
 import { drive } from './load.ts'
@@ -287,6 +288,7 @@ export const scenarios: Record<string, (bench: Bench) => Promise<Row[]>> = {
   sandbox: inSandbox,
   workers: twoWorkers,
   kinds: kindsOfCredentials,
+  gateway: gatewayTunnels,
   legacy: async (bench) => legacyCalls(bench, await onSqlite(bench)),
   // Last, because it still flushes to disk for minutes afterwards, which would slow down the others.
   postgres: fullCallOnPostgres,

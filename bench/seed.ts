@@ -191,6 +191,7 @@ export function grantOn(
     revokedAt: null,
     revokedBy: null,
     isCutOff: false,
+    isPaused: false,
     ...defaultTerms,
   }
 }

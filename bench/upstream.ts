@@ -1,13 +1,14 @@
 /**
  * The API at the end of every call: TLS on loopback, with prepared responses. One process, shared by all contenders.
  */
+import { once } from 'node:events'
 import { createServer } from 'node:https'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 process.on('disconnect', () => process.exit())
-const [certFile = '', keyFile = ''] = process.argv.slice(2)
+const [certFile = '', keyFile = '', moreAddresses = ''] = process.argv.slice(2)
 const mebibyte = 1024 ** 2
 
 const small = JSON.stringify({
@@ -49,11 +50,15 @@ const piece = Buffer.alloc(65_536, 'data: {"delta":"and so on, and so forth"}\n\
 
 const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) }
 // As long as common web servers keep idle connections: every account has its own connection and uses it rarely.
-createServer({ ...tls, keepAliveTimeout: 75_000 }, (request, response) => {
+const serve = (request: IncomingMessage, response: ServerResponse) => {
   const { authorization = '', 'x-api-key': key } = request.headers
   const [path = '', query] = (request.url ?? '').split('?')
   if (!/^(?:Bearer|Basic|AWS4-HMAC-SHA256) /.test(authorization) && !(key ?? query)) {
     response.writeHead(401).end()
+    return
+  }
+  if (path === '/sink') {
+    count(request, response)
     return
   }
   const answer = answers[path]
@@ -63,9 +68,25 @@ createServer({ ...tls, keepAliveTimeout: 75_000 }, (request, response) => {
   }
   request.resume()
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': answer.length }).end(answer)
-}).listen(0, '127.0.0.1', function (this: { address: () => unknown }) {
-  process.send?.({ port: (this.address() as AddressInfo).port })
-})
+}
+
+/** At this address, and at the others with the same port. */
+const listenAt = async (address: string, port: number) => {
+  const server = createServer({ ...tls, keepAliveTimeout: 75_000 }, serve).listen(port, address)
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+const port = await listenAt('127.0.0.1', 0)
+for (const address of moreAddresses.split(',').filter(Boolean)) await listenAt(address, port)
+process.send?.({ port })
+
+function count(request: IncomingMessage, response: ServerResponse): void {
+  let received = 0
+  request.on('data', (chunk: Buffer) => (received += chunk.length))
+  request.on('end', () =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ received })),
+  )
+}
 
 /** `/stream/1024` sends that many bytes in chunks, as fast as they are read. */
 function stream(request: IncomingMessage, response: ServerResponse): void {
