@@ -269,7 +269,9 @@ async function runLongTests(): Promise<void> {
   if (code !== 0) throw new Error('a listener crashed, or a call was not recorded')
 }
 
-const isMet = await main().finally(async () => {
+try {
+  process.exitCode = (await main()) ? 0 : 1
+} finally {
   for (const ending of endings) await ending()
-})
-process.exit(isMet ? 0 : 1)
+}
+process.exit()

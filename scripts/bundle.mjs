@@ -18,11 +18,41 @@ const require = requireFrom(import.meta.url)
 const { dirname: __dirname, filename: __filename } = import.meta
 `
 
+/**
+ * `import` of a built-in module reads all that it exports, and one of node:http's exports loads Node's own copy of undici:
+ * 14 MB of memory and 60 ms of each start. `require` reads only what is used.
+ */
+const requireHttp = {
+  name: 'require node:http',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^(?:node:)?http$/ }, ({ kind }) =>
+      kind === 'import-statement' ? { path: 'node:http', namespace: 'required' } : undefined,
+    )
+    onLoad({ filter: /^/, namespace: 'required' }, () => ({ contents: "module.exports = require('node:http')" }))
+  },
+}
+
+/** The index of undici loads its fetch, WebSocket and cache, which nothing here uses: 13 MB of memory. */
+const clientsOfUndici = {
+  name: 'clients of undici',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'clients' }))
+    onLoad({ filter: /^/, namespace: 'clients' }, () => ({
+      contents:
+        "exports.Client = require('undici/lib/dispatcher/client.js')\n" +
+        "exports.Pool = require('undici/lib/dispatcher/pool.js')",
+      resolveDir: root,
+    }))
+  },
+}
+
 const { outputFiles, metafile } = await build({
   absWorkingDir: root,
   entryPoints: [join(root, 'server/src/commands/command-line.ts')],
   outfile: join(dist, 'sallyport-server.js'),
   bundle: true,
+  minifyWhitespace: true,
+  minifySyntax: true,
   write: false,
   metafile: true,
   platform: 'node',
@@ -30,6 +60,7 @@ const { outputFiles, metafile } = await build({
   target: 'node24',
   banner: { js: commonJs },
   external: absent,
+  plugins: [requireHttp, clientsOfUndici],
   // Its CommonJS build needs all of @smithy/core: ten times as much.
   alias: { '@smithy/signature-v4': join(root, 'node_modules/@smithy/signature-v4/dist-es/index.js') },
   define: { bundledAgentGuide: JSON.stringify(readFileSync(join(root, 'SKILL.md'), 'utf8')) },

@@ -2,11 +2,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Scope } from '../../bench/processes.ts'
 import { codeBlocks } from '../../e2e/code-blocks.ts'
 import { eventually } from '../../e2e/running-service.ts'
+import { isListening } from '../../server/testkit/ports.ts'
 
 export async function startHaproxy(scope: Scope, folder: string, port: number, servers: number[]): Promise<void> {
   const file = join(folder, 'haproxy.cfg')
@@ -34,16 +34,4 @@ function configuration(port: number, servers: number[]): string {
     .replaceAll(/^( *server \S+) \S+/gm, (_, start: string) => `${start} 127.0.0.1:${ports.next().value}`)
   if (!ports.next().done) throw new Error(`docs/reliability.md shows fewer than ${servers.length} servers`)
   return text
-}
-
-export async function isListening(port: number): Promise<boolean> {
-  const socket = connect({ port, host: '127.0.0.1' })
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
 }

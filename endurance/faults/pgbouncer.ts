@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Scope } from '../../bench/processes.ts'
 import { eventually } from '../../e2e/running-service.ts'
 import { freePort } from '../../server/testkit/ports.ts'
-import { isListening } from './haproxy.ts'
+import { isListening } from '../../server/testkit/ports.ts'
 
 export interface Pgbouncer {
   port: number
@@ -39,6 +39,7 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = any
 pool_mode = ${mode}
+server_login_retry = 1
 default_pool_size = ${poolSize}
 `,
   )

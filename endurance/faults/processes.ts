@@ -1,7 +1,7 @@
 /** Signals to one process that serves calls: a worker if there are several, else the instance itself. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isListening } from './haproxy.ts'
+import { isListening } from '../../server/testkit/ports.ts'
 import type { SetUp } from './set-ups.ts'
 
 const hasWorkers = ({ kind }: SetUp) => kind === 'SQLite, 2 workers'
