@@ -67,12 +67,15 @@ async function missingPackages(files: readonly string[], needsBrowser: boolean):
   const ofTools = ['wget', 'git', 'awscli', ...(isLong ? ['gh', 'golang-go', 'default-jdk-headless'] : [])]
   const hasFile = (name: string) => files.some((file) => file.includes(name))
   const libraries = [
-    ...(hasFile('legacy-peer') ? ['cryptography'] : []),
-    ...(hasFile('sdk-libraries') || hasFile(tools) ? ['requests', 'httpx'] : []),
-    ...(hasFile(tools) ? ['pip', ...(isLong ? ['websocket'] : [])] : []),
+    ...(hasFile('legacy-peer') ? [['cryptography']] : []),
+    ...(hasFile('sdk-libraries') || hasFile(tools) ? [['requests', 'httpx']] : []),
+    ...(hasFile(tools) ? [['pip'], ...(isLong ? [['websocket']] : [])] : []),
   ]
   const programs = ['curl', 'openssl', ...(needsBrowser ? browsers : []), ...(hasFile(tools) ? ofTools : [])]
   const missing = programs.filter((name) => findProgram([programOf[name] ?? name]) === undefined)
-  for (const name of libraries) if ((await findPython(name)) === undefined) missing.push(`python3-${name}`)
+  // One Python must have all of a group: apt-get installs for Debian's Python only.
+  for (const group of libraries) {
+    if ((await findPython(group.join(', '))) === undefined) missing.push(...group.map((name) => `python3-${name}`))
+  }
   return missing
 }
