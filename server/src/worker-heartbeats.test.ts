@@ -63,3 +63,16 @@ test('one that has left is neither counted nor reported', () => {
   pass(20)
   assert.deepEqual([stuck, counts], [[], [1, 0]])
 })
+
+test('a start may take ten times as long, and is then stuck too', () => {
+  const { stuck, counts, pass, started, heard } = crewOf()
+  started('slow')
+  started('hanging')
+  pass(80)
+  assert.deepEqual([stuck, counts], [[], []])
+  heard('slow')
+  pass(7)
+  assert.deepEqual(stuck, [], 'its first sign starts the usual count')
+  pass(3, heartbeatMs, ['slow'])
+  assert.deepEqual(stuck, ['hanging'])
+})

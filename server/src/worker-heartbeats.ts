@@ -7,11 +7,13 @@
 export const heartbeatMs = 1_000
 /** How far a tick of the primary process may be late and still count in full. */
 const mostPerTickMs = 2 * heartbeatMs
+/** A start loads much and says nothing meanwhile. On a busy machine it takes many times as long as usual. */
+const startPart = 10
 /** The part of the limit after which a worker counts as silent. */
 const silentPart = 1 / 3
 
 interface Crew<Worker> {
-  /** After this long without a sign a worker is stuck. */
+  /** After this long without a sign a worker is stuck. One that starts has ten times as long for its first sign. */
   stuckMs: number
   onStuck: (worker: Worker, silentMs: number) => void
   /** The number of silent workers has changed. */
@@ -29,7 +31,10 @@ export function watchHeartbeats<Worker>({ stuckMs, onStuck, onChange }: Crew<Wor
     onChange(silent)
   }
   return {
-    /** It has started, or said that it runs. */
+    started: (worker: Worker): void => {
+      silentMsOf.set(worker, -(startPart - 1) * stuckMs)
+    },
+    /** It said that it runs. */
     heard: (worker: Worker): void => {
       silentMsOf.set(worker, 0)
       count()

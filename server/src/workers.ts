@@ -64,7 +64,7 @@ export async function runWorkers(
 
   const start = (): Started => {
     const worker = cluster.fork()
-    heartbeats.heard(worker)
+    heartbeats.started(worker)
     const becameReady = Promise.withResolvers<'ready'>()
     worker.on('message', (message: FromWorker) => {
       // What it said last may be read after its exit.
