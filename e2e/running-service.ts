@@ -17,6 +17,8 @@ import type { Call, Reply } from './http-call.ts'
 
 const executable = resolve(import.meta.dirname, '../server/bin/sallyport-server.mjs')
 const guardMs = 60_000
+/** The service closes a connection that is idle for longer; a test that blocked its own process sees that too late. */
+const reuseMs = 2_000
 
 export type Engine = 'sqlite' | 'postgres'
 export type Environment = Record<string, string>
@@ -106,7 +108,21 @@ export async function startService(
   let earlierLog = ''
   let running = await launch(t, env, place)
   let connections = new Agent({ keepAlive: true })
-  const call: RunningService['call'] = (method, path, what = {}) => callService(env, connections, method, path, what)
+  let inFlight = 0
+  let usedAt = 0
+  const call: RunningService['call'] = async (method, path, what = {}) => {
+    if (inFlight === 0 && performance.now() - usedAt > reuseMs) {
+      connections.destroy()
+      connections = new Agent({ keepAlive: true })
+    }
+    inFlight++
+    try {
+      return await callService(env, connections, method, path, what)
+    } finally {
+      inFlight--
+      usedAt = performance.now()
+    }
+  }
   const exited = async () => {
     const exit = await within(running.exit, 'the service did not end')
     connections.destroy()
