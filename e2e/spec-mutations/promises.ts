@@ -80,6 +80,29 @@ export const promises: Mutation[] = [
     to: 'const tooLate = sleep(0,',
   },
   {
+    row: 'A backup has all that was committed before',
+    file: 'server/src/commands/backup.ts',
+    from: 'await copySnapshot(realpathSync(file), draft)',
+    to: 'copyFileSync(realpathSync(file), draft)',
+    also: {
+      file: 'server/src/commands/backup.ts',
+      from: 'import { existsSync, realpathSync, statSync }',
+      to: 'import { copyFileSync, existsSync, realpathSync, statSync }',
+    },
+  },
+  {
+    row: 'A restore brings back nothing that was taken away',
+    file: 'server/src/commands/restore/carry-over.ts',
+    from: "['revoked_at', 'revoked_by']),",
+    to: "['revoked_by']),",
+  },
+  {
+    row: 'A restore explains only what it left out',
+    file: 'server/src/audit/restoration.ts',
+    from: 'if (head.at > at.getTime() || ',
+    to: 'if (',
+  },
+  {
     row: 'https served directly',
     file: 'server/src/platform/http/security-headers.ts',
     from: "baseUrl.protocol === 'https:'",

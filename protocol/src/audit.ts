@@ -72,6 +72,7 @@ export const auditEvents = [
   'v1.service_key_rotated',
   'keys.rotated',
   'audit.chain_started',
+  'database.restored',
 ] as const
 export type AuditEvent = (typeof auditEvents)[number]
 

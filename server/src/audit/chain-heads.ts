@@ -58,7 +58,7 @@ export function startDetail(heads: readonly Head[], unchained: number): { heads:
   return { heads: heads.map(nameOf), unchained }
 }
 
-function nameOf({ chain, position, hash }: Head): string {
+export function nameOf({ chain, position, hash }: Head): string {
   return `${chain}.${position}.${hashText(hash)}`
 }
 
@@ -66,11 +66,13 @@ function nameOf({ chain, position, hash }: Head): string {
 export function namedHeads(detail: string): Head[] {
   const { heads } = read(detail)
   if (!Array.isArray(heads)) return []
-  return heads.flatMap((name) => {
-    const [, chain, position, hash] = /^(ch[ns]_[0-9a-z]{26})\.(\d{1,15})\.([\w-]{43})$/.exec(String(name)) ?? []
-    if (chain === undefined || hash === undefined) return []
-    return [{ chain, position: Number(position), hash: Buffer.from(hash, 'base64url') }]
-  })
+  return heads.flatMap((name) => parseHead(String(name)) ?? [])
+}
+
+export function parseHead(name: string): Head | undefined {
+  const [, chain, position, hash] = /^(ch[ns]_[0-9a-z]{26})\.(\d{1,15})\.([\w-]{43})$/.exec(name) ?? []
+  if (chain === undefined || hash === undefined) return undefined
+  return { chain, position: Number(position), hash: Buffer.from(hash, 'base64url') }
 }
 
 export function namedUnchained(detail: string): number | undefined {

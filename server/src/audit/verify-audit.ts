@@ -1,13 +1,15 @@
 /** Verifies the audit log: every chain, every signed head, and the heads that chains name of each other. */
 import { inBatches } from '../platform/database/batches.ts'
 import type { Database } from '../platform/database/database.ts'
-import type { AuditChainStore, OutsideRecord } from './audit-chain-store.ts'
+import type { AuditChainStore, LinkedRow, OutsideRecord } from './audit-chain-store.ts'
 import type { Head } from './audit-hash.ts'
 import type { AuditKey } from './audit-key-store.ts'
 import { isSignedBy, namedHeads, namedUnchained } from './chain-heads.ts'
 import type { SignedHead } from './chain-heads.ts'
 import { asExpected, verifyChain } from './verify-chain.ts'
 import type { Expected, Finding } from './verify-chain.ts'
+import { explains, readRestoration } from './restoration.ts'
+import type { Restoration } from './restoration.ts'
 
 export interface VerifyNeeds {
   database: Database
@@ -28,6 +30,10 @@ export interface Verdict {
   removed: number
   /** The last signed head of each chain. */
   signed: SignedHead[]
+  /** Restores on record, oldest first. */
+  restorations: Restoration[]
+  /** How many of the kept heads lie in what a restore left out. */
+  explained: number
 }
 
 const maxShown = 20
@@ -48,22 +54,35 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
   const expect = (head: Expected) => expected.set(head.chain, [...(expected.get(head.chain) ?? []), head])
   signed.map(asExpected).forEach(expect)
   for (const head of starts.flatMap(namedHeads)) expect({ ...head, says: 'a later chain started after' })
+  const reached = (name: string) => heads.find(({ chain }) => chain === name)?.position ?? removedOf(stubs, name)
+  const missing: SignedHead[] = []
   for (const head of kept) {
-    if (isSignedBy(key.publicKey, 'head', head)) expect({ ...head, says: 'the given head refers to' })
-    else findings.push({ ...head, auditId: undefined, words: 'the given head was not signed by this service' })
+    if (!isSignedBy(key.publicKey, 'head', head)) {
+      findings.push({ ...head, auditId: undefined, words: 'the given head was not signed by this service' })
+    } else if (head.position > reached(head.chain)) missing.push(head)
+    else expect({ ...head, says: 'the given head refers to' })
   }
   const all = new Set([...expected.keys(), ...[...heads, ...stubs].map(({ chain }) => chain)])
   const total = heads.reduce((sum, { chain, position }) => sum + position - removedOf(stubs, chain), 0)
   let records = 0
-  const onRecords = (count: number) => {
+  const restorations: Restoration[] = []
+  const onRecords = (rows: readonly LinkedRow[]) => {
     const before = records
-    records += count
+    records += rows.length
+    restorations.push(...rows.flatMap((row) => readRestoration(row) ?? []))
     if (Math.floor(before / 100_000) < Math.floor(records / 100_000)) onProgress(records, Math.max(total, records))
   }
   const walk = { queries, chains: store, key, pageSize, onRecords }
   for (const chain of [...all].sort()) {
     const finding = await verifyChain(walk, chain, beyondStub(expected.get(chain) ?? [], removedOf(stubs, chain)))
     if (finding) findings.push(finding)
+  }
+  const unexplained = missing.filter((head) => !restorations.some((one) => explains(one, head)))
+  for (const { chain, position } of unexplained) {
+    if (findings.some((finding) => finding.chain === chain)) continue
+    const last = reached(chain)
+    const words = `${position - last} or more records after this position were removed: the given head refers to one of them`
+    findings.push({ chain, position: last + 1, auditId: undefined, words })
   }
   const { outside, unchained } = await findUnchained(needs)
   for (const { chain, position, auditId } of outside) {
@@ -76,7 +95,9 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
     findings.push({ chain: 'none', position: 0, auditId: undefined, words })
   }
   const removed = stubs.reduce((sum, { position }) => sum + position, 0)
-  return { findings, chains: all.size, records, unchained, removed, signed }
+  restorations.sort((one, other) => one.at.getTime() - other.at.getTime())
+  const explained = missing.length - unexplained.length
+  return { findings, chains: all.size, records, unchained, removed, signed, restorations, explained }
 }
 
 /** Reads the whole table once, in batches. */

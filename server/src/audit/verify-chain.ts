@@ -29,7 +29,8 @@ export interface WalkNeeds {
   chains: AuditChainStore
   key: AuditKey
   pageSize: number
-  onRecords: (count: number) => void
+  /** Called with records that are as the service wrote them. */
+  onRecords: (rows: readonly LinkedRow[]) => void
 }
 
 /** Undefined if nothing is wrong. */
@@ -77,7 +78,7 @@ export async function verifyChain(
       isSealed = row.mac !== null
       last = row
     }
-    onRecords(rows.length)
+    onRecords(rows)
     const unlike = await findMismatch(needs, rows, from, expected)
     if (unlike) return unlike
     if (rows.length < pageSize) break

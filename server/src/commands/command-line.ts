@@ -2,8 +2,10 @@
 import { errorText } from './error-text.ts'
 import { serve } from '../main.ts'
 import { readVersion } from '../version.ts'
+import { backup } from './backup.ts'
 import { showConfig } from './config.ts'
 import { doctor } from './doctor.ts'
+import { restore } from './restore/restore.ts'
 import { rotateMasterKey } from './rotate-keys.ts'
 import { rotateV1Key } from './rotate-v1-key.ts'
 import { runAs } from './run-as.ts'
@@ -33,6 +35,18 @@ const commands: Command[] = [
   },
   { words: ['config'], meaning: 'list every setting with its value, default and description', run: showConfig },
   { words: ['doctor'], meaning: 'check database, clock, files, keys, base URL, TLS and push', run: doctor },
+  {
+    words: ['backup'],
+    options: '<file>',
+    meaning: 'copy the SQLite database to a new file while the service runs, and check the copy',
+    run: backup,
+  },
+  {
+    words: ['restore'],
+    options: '<file> | --in-place',
+    meaning: 'put a backup in place of the database, while the service is stopped',
+    run: restore,
+  },
   { words: ['keys', 'rotate'], meaning: 'rotate the master key while the service runs', run: rotateMasterKey },
   { words: ['v1-key', 'rotate'], meaning: 'rotate the service key of the legacy v1 protocol', run: rotateV1Key },
   {

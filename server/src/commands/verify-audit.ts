@@ -2,6 +2,7 @@ import { auditChainStore } from '../audit/audit-chain-store.ts'
 import { createAuditKeyStore } from '../audit/audit-key-store.ts'
 import { headText, readHeadText } from '../audit/chain-heads.ts'
 import type { SignedHead } from '../audit/chain-heads.ts'
+import type { Restoration } from '../audit/restoration.ts'
 import { verifyAudit } from '../audit/verify-audit.ts'
 import type { Verdict } from '../audit/verify-audit.ts'
 import { openVault } from '../platform/vault/vault.ts'
@@ -43,6 +44,14 @@ async function verify(
   return verdict.findings.length === 0 ? 0 : 1
 }
 
+function restorationText({ auditId, at, backupUntil, lost, lostRecords }: Restoration): string {
+  const what =
+    lost === undefined
+      ? 'The replaced database could not be read, so what came after is not known'
+      : `${lostRecords} records of ${lost.length} ${lost.length === 1 ? 'chain' : 'chains'} came after`
+  return `Restored at ${at.toISOString()} (${auditId}) from a backup with records until ${backupUntil.toISOString()}. ${what}. If nobody restored it then, someone has set the database back.`
+}
+
 /** `--head <text>`, any number of times. Undefined for anything else. */
 function headOptions(options: readonly string[]): string[] | undefined {
   const texts = options.filter((_, index) => index % 2 === 1)
@@ -50,13 +59,16 @@ function headOptions(options: readonly string[]): string[] | undefined {
   return isHead && texts.length * 2 === options.length ? texts : undefined
 }
 
-function report({ findings, chains, records, unchained, removed, signed }: Verdict, say: (line: string) => void): void {
+function report(verdict: Verdict, say: (line: string) => void): void {
+  const { findings, chains, records, unchained, removed, signed, restorations, explained } = verdict
   for (const { chain, position, auditId, words } of findings.slice(0, shownFindings)) {
     say(`✗ chain ${chain}, position ${position}${auditId === undefined ? '' : `, ${auditId}`}: ${words}`)
   }
   if (findings.length > shownFindings) say(`✗ and ${findings.length - shownFindings} more chains`)
   if (unchained > 0) say(`  ${unchained} records are older than the audit chains and are not protected`)
   if (removed > 0) say(`  ${removed} records were removed by retention`)
+  for (const one of restorations) say(`  ${restorationText(one)}`)
+  if (explained > 0) say(`  ${explained} of the given heads are of records that a restore left out`)
   const what = `${records} records in ${chains} ${chains === 1 ? 'chain' : 'chains'}`
   // After a finding, the number of records read so far says nothing.
   if (findings.length > 0) say('✗ The audit log was modified.')

@@ -86,6 +86,7 @@ const meanings: Record<AuditEvent, Meaning> = {
   'v1.service_key_rotated': nothing,
   'keys.rotated': nothing,
   'audit.chain_started': nothing,
+  'database.restored': nothing,
 }
 
 /** Topics that a device may listen to. */

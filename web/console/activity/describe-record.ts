@@ -114,6 +114,7 @@ const sentences: Record<Exclude<Event, CallEvent>, Describe> = {
   'v1.service_key_rotated': says('The service’s v1 key was rotated'),
   'keys.rotated': (record) => ['The database keys were rotated', ...resealed(record)],
   'audit.chain_started': says('The service started a new audit chain'),
+  'database.restored': says('The database was restored from a backup'),
 }
 
 function agentOf({ agent_name: name, agent_id: id }: AuditRecord): Part {

@@ -119,7 +119,21 @@ async function activeKeyId({ engine }: Database, tx: Queries): Promise<string> {
   return row.key_id
 }
 
-function openDataKey(masterKeys: MasterKey[], row: { key_id: string; master_key_id: string; sealed_key: Uint8Array }) {
+/** A data key as it is stored. */
+export interface SealedDataKey {
+  key_id: string
+  master_key_id: string
+  sealed_key: Uint8Array
+}
+
+/** Throws unless these master keys decrypt all of the data keys, of which there is at least one. */
+export function assertOpensDataKeys(masterKeys: MasterKey[], rows: readonly SealedDataKey[]): void {
+  const isKnown = rows.every((row) => masterKeys.some(({ id }) => id === row.master_key_id))
+  if (!isKnown || rows.length === 0) throw new WrongMasterKey()
+  for (const row of rows) openDataKey(masterKeys, row)
+}
+
+function openDataKey(masterKeys: MasterKey[], row: SealedDataKey) {
   const masterKey = masterKeys.find(({ id }) => id === row.master_key_id)
   if (!masterKey) throw new ServiceError('not_ready', { detail: `no master key ${row.master_key_id} is given` })
   return createSecretKey(openBytes(masterKey.key, dataKeyAssociatedData(row.key_id), row.sealed_key))
