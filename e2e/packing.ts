@@ -1,6 +1,6 @@
 /** The packages as npm packs them, and installs of them in folders that hold nothing else. */
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Environment } from './running-service.ts'
@@ -9,7 +9,7 @@ const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '..')
 const cloned = [
   ...['cli', 'protocol', 'scripts', 'sdk', 'server', 'web'],
-  ...['LICENSE', 'SKILL.md', 'package-lock.json', 'package.json', 'tsconfig.json'],
+  ...['docs', 'LICENSE', 'SKILL.md', 'package-lock.json', 'package.json', 'tsconfig.json'],
 ]
 
 /** An environment with this Node and the system's programs, without the clone or the user's settings. */
@@ -17,6 +17,30 @@ export function plainEnvironment(home: string): Environment {
   const npm = (process.env['PATH'] ?? '').split(delimiter).find((one) => existsSync(join(one, 'npm')))
   const path = [dirname(process.execPath), ...(npm === undefined ? [] : [npm]), '/usr/bin', '/bin']
   return { PATH: path.join(delimiter), HOME: home }
+}
+
+/** The platform of the machine that tests, for which a release can be made without a registry. */
+export const platform = `${process.platform}-${process.arch}`
+
+/**
+ * Runs `npm run release` in a copy of the clone, for this platform. Returns the folder of its files. `isRebuilt`: with bundles
+ * that are built there, not those of this clone.
+ */
+export async function makeRelease(folder: string, { isRebuilt = false } = {}): Promise<string> {
+  mkdirSync(folder)
+  const clone = copyClone(folder)
+  if (isRebuilt) {
+    for (const name of ['server/dist/sallyport-server.js', 'cli/dist/sallyport.js']) rmSync(join(clone, name))
+    // Bundlers follow links, so its packages must be in the folder itself. Hard links are fast, where there can be some.
+    const modules = join(clone, 'node_modules')
+    const copy = (how: string) => {
+      rmSync(modules, { recursive: true, force: true })
+      return run('cp', [how, join(root, 'node_modules'), modules])
+    }
+    await copy('-al').catch(() => copy('-a'))
+  }
+  await run('npm', ['run', 'release', '--', '--platform', platform], { cwd: clone, env: plainEnvironment(folder) })
+  return join(clone, 'dist')
 }
 
 /** Copies the clone into the folder: `npm pack` changes files there for a moment. Returns the path of the copy. */

@@ -11,7 +11,7 @@ export function showSystemdUnit(): Promise<number> {
   return Promise.resolve(0)
 }
 
-function systemdUnit(command: readonly string[]): string {
+export function systemdUnit(command: readonly string[]): string {
   return `# Install: sallyport-server systemd-unit | sudo tee /etc/systemd/system/sallyport.service
 #          sudo systemctl enable --now sallyport
 [Unit]
