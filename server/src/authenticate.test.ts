@@ -172,6 +172,26 @@ onBothDatabases('authenticate', (engine) => {
     for (const [token, path] of cases) assert.equal((await service.call('GET', path, { token })).status, 401)
   })
 
+  test('while the admin token is changed, both are accepted, and nothing else that is made of them', async (t) => {
+    const [fresh, former] = [mintToken('admin').reveal(), mintToken('admin').reveal()]
+    const service = await startService(t, engine, { SALLYPORT_ADMIN_TOKEN: `${fresh},${former}` })
+    const statusOf = async (token: string) => (await service.call('GET', '/v4/agents', { token })).status
+    assert.deepEqual([await statusOf(fresh), await statusOf(former)], [200, 200])
+    for (const token of [
+      `${fresh},${former}`,
+      `${former},${fresh}`,
+      `${fresh},`,
+      fresh.slice(1),
+      mintToken('admin').reveal(),
+    ]) {
+      assert.equal(await statusOf(token), 401, token)
+    }
+    const withComma = `${'a'.repeat(20)},${'b'.repeat(20)}`
+    const one = await startService(t, engine, { SALLYPORT_ADMIN_TOKEN: withComma })
+    assert.equal((await one.call('GET', '/v4/agents', { token: withComma })).status, 200, 'a comma may be part of one')
+    assert.equal((await one.call('GET', '/v4/agents', { token: 'b'.repeat(20) })).status, 401)
+  })
+
   test('a HEAD needs the same credential as its GET', async (t) => {
     const service = await startService(t, engine)
     assert.equal((await service.call('HEAD', '/v4/agents')).status, 401)

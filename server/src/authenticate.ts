@@ -12,6 +12,7 @@ import type { Device } from './devices/device.ts'
 import type { DeviceStore } from './devices/device-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './config/config.ts'
+import { adminTokensIn } from './platform/config/platform-settings.ts'
 import type { Database, Queries } from './platform/database/database.ts'
 import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
@@ -72,13 +73,13 @@ interface AuthenticateNeeds {
 }
 
 /** Hashes of tokens that are not in the database. */
-type IdentifyNeeds = AuthenticateNeeds & { adminTokenHash: Buffer; metricsTokenHash: Buffer | undefined }
+type IdentifyNeeds = AuthenticateNeeds & { adminTokenHashes: Buffer[]; metricsTokenHash: Buffer | undefined }
 
 export function authenticateCalls(http: Http, given: AuthenticateNeeds): void {
   const metricsToken = given.config.metricsToken.read()
   const needs = {
     ...given,
-    adminTokenHash: hashToken(given.adminToken),
+    adminTokenHashes: adminTokensIn(given.adminToken).map(hashToken),
     metricsTokenHash: metricsToken && hashToken(metricsToken),
   }
   http.addHook('onRoute', ({ url, config }) => {
@@ -225,7 +226,7 @@ async function byBearer(authorization: string, address: string, needs: IdentifyN
   const token = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1]
   if (token === undefined) throw new ServiceError('unauthenticated')
   const tokenHash = hashToken(new Secret(token))
-  if (isSameHash(tokenHash, needs.adminTokenHash)) return { kind: 'admin' }
+  if (needs.adminTokenHashes.some((hash) => isSameHash(tokenHash, hash))) return { kind: 'admin' }
   if (needs.metricsTokenHash && isSameHash(tokenHash, needs.metricsTokenHash)) return { kind: 'collector' }
   if (isWellFormedToken('key', token)) return byToolKey(new Secret(token), address, needs)
   const actor = isWellFormedToken('agent', token)

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { pushContradictions, pushSecretSettings, pushSettings } from '../push/push-settings.ts'
-import type { Secret } from '../secret.ts'
+import { Secret } from '../secret.ts'
 import { parseMasterKeys } from '../vault/master-keys.ts'
 import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './settings.ts'
 import { integer, oneOf, optional, origins, portOrOff, setting, text } from './settings.ts'
@@ -126,7 +126,7 @@ export const platformSecretSettings = {
   DATABASE_URL: { fallback: 'SQLite in the data directory', meaning: 'postgres://… for PostgreSQL' },
   SALLYPORT_ADMIN_TOKEN: {
     fallback: 'generated on first start',
-    meaning: 'The admin token: 32 or more visible characters',
+    meaning: 'The admin token: 32 or more visible characters; while it is changed, new,old',
   },
   SALLYPORT_METRICS_TOKEN: {
     fallback: 'none',
@@ -150,6 +150,15 @@ export const adminTokenForm = '32 or more visible ASCII characters without space
 
 export function isAdminToken(token: Secret): boolean {
   return /^[\x21-\x7e]{32,}$/.test(token.reveal())
+}
+
+/** While it is changed there are two, as `new,old`. A comma that is part of one token leaves a part that is too short. */
+export function adminTokensIn(given: Secret): Secret[] {
+  const parts = given
+    .reveal()
+    .split(',')
+    .map((part) => new Secret(part))
+  return parts.every(isAdminToken) ? parts : [given]
 }
 
 /** What is wrong with settings that are each valid by themselves. */
