@@ -31,14 +31,24 @@ function makeCertificate(folder: string, name: string, days: number) {
 /** The exit codes of all commands but serve, in a folder where the service has never run. */
 const exitCodes = {
   ...{ config: 0, doctor: 0, 'systemd-unit': 0, '--version': 0 },
-  ...{ 'audit verify': 1, 'keys rotate': 1, 'v1-key rotate': 1 },
+  ...{ 'audit verify': 1, 'audit follow': 1, 'keys rotate': 1, 'v1-key rotate': 1 },
   ...{ backup: 2, restore: 2 },
 }
 
 describe('sallyport-server', { concurrency: 2 }, () => {
   test('help lists every command, and an unknown one exits with 2', async (t) => {
     const env = await settingsFor(t, 'sqlite')
-    const commands = ['serve', 'config', 'doctor', 'backup', 'restore', 'keys rotate', 'v1-key rotate', 'audit verify']
+    const commands = [
+      'serve',
+      'config',
+      'doctor',
+      'backup',
+      'restore',
+      'keys rotate',
+      'v1-key rotate',
+      'audit verify',
+      'audit follow',
+    ]
     const help = await runServer(t, ['--help'], env)
     assert.equal(help.code, 0)
     for (const words of commands) assert.ok(help.stdout.includes(`sallyport-server ${words} `), words)

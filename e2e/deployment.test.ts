@@ -130,8 +130,8 @@ describe('containers', () => {
     ])
     const settings = { ...ofImage, ...(Object.fromEntries(given) as Record<string, string>) }
     const { PORT: _port, PATH: _path, SALLYPORT_DATA_DIR: _dataDir, ...changes } = settings
-    for (const name of ['DATABASE_URL', 'SALLYPORT_MASTER_KEY', 'SALLYPORT_ADMIN_TOKEN']) delete own[name]
-    const service = await startService(t, 'sqlite', { ...own, ...changes })
+    const { DATABASE_URL: _url, SALLYPORT_MASTER_KEY: _key, SALLYPORT_ADMIN_TOKEN: _token, ...rest } = own
+    const service = await startService(t, 'sqlite', { ...rest, ...changes })
     const probe = wordsOf('HEALTHCHECK')[0]?.replace(/^.*?CMD /, '') ?? ''
     const [program = '', ...words] = JSON.parse(probe) as string[]
     assert.equal(program, '/opt/sallyport/node/bin/node')

@@ -1,7 +1,8 @@
 /** What a release is made of, as CycloneDX JSON: the packages in its bundles, with their hashes from the lockfile. */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { root } from '../prepare.mjs'
+import { join, resolve } from 'node:path'
+
+export const root = resolve(import.meta.dirname, '../..')
 
 interface Locked {
   version?: string

@@ -5,19 +5,30 @@
  */
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
-import type { AuditTailStore, TailRecord } from './audit-tail-store.ts'
+import type { AuditTailStore } from './audit-tail-store.ts'
 
-interface FollowNeeds {
+/** Reads records of one kind by their sequence numbers. */
+type Tail<T> = {
+  [name in 'listAfter' | 'listThese']: (...args: Parameters<AuditTailStore[name]>) => Promise<T[]>
+} & Pick<AuditTailStore, 'lastSequence'>
+
+interface FollowNeeds<T> {
   database: Database
-  auditTail: AuditTailStore
+  auditTail: Tail<T>
   clock: Clock
 }
 
-export interface RecordFollower {
+export interface RecordFollower<T> {
   /** Begins with the current end of the log. */
   start: () => Promise<void>
+  /** Begins after that record. */
+  startAfter: (sequence: number) => void
   /** The records since the last call, or `too_much` if there are too many to read. */
-  next: () => Promise<TailRecord[] | 'too_much'>
+  next: () => Promise<T[] | 'too_much'>
+  /** The next records, however many there are. */
+  nextPage: () => Promise<T[]>
+  /** All records up to this one have been returned. Later ones may have been, too. */
+  settled: () => number
 }
 
 /** Read by one step. */
@@ -28,19 +39,24 @@ const lookBack = 200
 /** The database ends an idle transaction after 30 seconds. */
 const patienceMs = 35_000
 
-export function createRecordFollower({ database, auditTail, clock }: FollowNeeds): RecordFollower {
+export function createRecordFollower<T extends { sequence: number }>({
+  database,
+  auditTail,
+  clock,
+}: FollowNeeds<T>): RecordFollower<T> {
   const { queries } = database
   let last = 0
   /** With the time when each was first missed. */
   let missing = new Map<number, number>()
 
-  const step = async (): Promise<TailRecord[] | 'too_much'> => {
+  const step = async ({ skipsMany }: { skipsMany: boolean }): Promise<T[] | 'too_much'> => {
     const now = clock().getTime()
     const late = missing.size === 0 ? [] : await auditTail.listThese(queries, [...missing.keys()])
     for (const { sequence } of late) missing.delete(sequence)
     for (const [sequence, since] of missing) if (now - since > patienceMs) missing.delete(sequence)
     const came = await auditTail.listAfter(queries, last, maxRecords + 1)
-    if (came.length > maxRecords) {
+    if (!skipsMany) came.splice(maxRecords)
+    else if (came.length > maxRecords) {
       last = await auditTail.lastSequence(queries)
       return 'too_much'
     }
@@ -58,8 +74,17 @@ export function createRecordFollower({ database, auditTail, clock }: FollowNeeds
     start: async () => {
       missing = new Map()
       last = Math.max(0, (await auditTail.lastSequence(queries)) - lookBack)
-      await step()
+      await step({ skipsMany: true })
     },
-    next: step,
+    startAfter: (sequence) => {
+      missing = new Map()
+      last = sequence
+    },
+    next: () => step({ skipsMany: true }),
+    nextPage: async () => {
+      const came = await step({ skipsMany: false })
+      return came === 'too_much' ? [] : came
+    },
+    settled: () => Math.min(last, ...[...missing.keys()].map((sequence) => sequence - 1)),
   }
 }

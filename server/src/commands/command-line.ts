@@ -5,6 +5,7 @@ import { readVersion } from '../version.ts'
 import { backup } from './backup.ts'
 import { showConfig } from './config.ts'
 import { doctor } from './doctor.ts'
+import { followAudit } from './follow-audit.ts'
 import { restore } from './restore/restore.ts'
 import { rotateMasterKey } from './rotate-keys.ts'
 import { rotateV1Key } from './rotate-v1-key.ts'
@@ -54,6 +55,12 @@ const commands: Command[] = [
     options: '[--head <text>]',
     meaning: 'check whether audit records were changed, removed or reordered',
     run: verifyAuditCommand,
+  },
+  {
+    words: ['audit', 'follow'],
+    options: '[--after <cursor>]',
+    meaning: 'print audit records with their hashes as they are written, one JSON object a line',
+    run: followAudit,
   },
 ]
 
