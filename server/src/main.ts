@@ -19,6 +19,8 @@ import { waitForDatabase } from './platform/database/wait-for-database.ts'
 import { createEgress } from './platform/egress/egress.ts'
 import type { Egress } from './platform/egress/egress.ts'
 import { ServiceError } from './platform/errors.ts'
+import { createCertificateReloads } from './platform/http/certificate-reloads.ts'
+import type { CertificateReloads } from './platform/http/certificate-reloads.ts'
 import {
   backlog,
   closeOtherLoopback,
@@ -145,11 +147,14 @@ async function serveCalls(
   await app.gateway.listen()
   const metricsServer =
     config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config, log)
-  onReload(log, () => {
+  const certificate = createCertificateReloads(config, log, () => {
     app.gateway.rereadCertificate()
     return rereadCertificate(app.http.server, config)
   })
-  const { timers, killSwitch } = startTimers(app, clock, log)
+  onReload((signal) => {
+    certificate.reload({ signal })
+  })
+  const { timers, killSwitch } = startTimers(app, clock, log, certificate)
   const { database } = instance
   const running = { app, config, audience, database, egress, log, loopback, metricsServer, timers, killSwitch }
   if (firstProcess) {
@@ -225,6 +230,7 @@ function startTimers(
   app: App,
   clock: DatabaseClock,
   log: Log,
+  certificate: CertificateReloads,
 ): { timers: NodeJS.Timeout[]; killSwitch: NodeJS.Timeout } {
   const every = (ms: number, what: string, work: () => Promise<unknown>) => {
     const run = () => {
@@ -242,6 +248,7 @@ function startTimers(
       dueJobs.timer,
       every(10 * minuteMs, 'sweeping expired records', app.sweep).timer,
       every(10_000, 'reading the clock of the database', clock.adjust).timer,
+      setInterval(certificate.reloadIfChanged, minuteMs).unref(),
       every(minuteMs, 'recording refused calls', app.flushRefusals).timer,
       every(minuteMs, 'signing audit chain heads', app.signRecord).timer,
       every(listenersMs, 'checking event listeners', app.checkListeners).timer,

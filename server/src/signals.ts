@@ -13,16 +13,8 @@ export function onStopSignal(stop: (signal: string) => void): () => void {
   }
 }
 
-/** `reload` returns whether there was anything to reload. */
-export function onReload(log: Log, reload: () => boolean): void {
-  if (isOnTerminal) return
-  process.on('SIGHUP', (signal) => {
-    try {
-      log.info({ signal }, reload() ? 'certificate reloaded' : 'no certificate to reload')
-    } catch (error) {
-      log.error({ err: error }, 'the certificate could not be reloaded; the old one stays in use')
-    }
-  })
+export function onReload(reload: (signal: string) => void): void {
+  if (!isOnTerminal) process.on('SIGHUP', reload)
 }
 
 /** Without a listener, SIGUSR1 opens a debugger on the process, which has the master key in memory. */

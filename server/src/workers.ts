@@ -134,9 +134,9 @@ export async function runWorkers(
     process.exit(0)
   }
   onStopSignal((signal) => void stop(signal))
-  onReload(log, () => {
+  onReload((signal) => {
+    log.info({ signal }, 'passed on to the workers')
     for (const worker of ready) worker.process.kill('SIGHUP')
-    return true
   })
   const [speaker = first.worker] = ready
   tell(speaker, { kind: 'announce' })
