@@ -36,6 +36,7 @@ const notHere: [file: string, text: string, reason: string][] = [
     '',
     'e2e/backup.test.ts runs backup and restore; the rest needs systemd and the tools of PostgreSQL',
   ],
+  ['docs/upgrading.md', 'ln -sfn', 'needs systemd and a release of another version'],
   ['docs/operating.md', 'audit follow', 'runs until it is stopped; e2e/audit-follow.test.ts'],
   ['docs/operating.md', 'sudo useradd', 'changes the users of the machine; e2e/own-user.test.ts'],
   ['docs/operating.md', 'sudo systemctl', 'needs systemd; e2e/own-user.test.ts reads the unit'],
