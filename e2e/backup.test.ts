@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import {
+  chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -265,6 +267,34 @@ describe('backup and restore', { concurrency: 2 }, () => {
     const aside = readdirSync(service.dataDir).find((name) => name.includes('.replaced-')) ?? assert.fail()
     assert.deepEqual(readFileSync(join(service.dataDir, aside)), noise)
     await service.startAgain()
+  })
+
+  test('root restores the database of another user as that user', async (t) => {
+    if (process.getuid?.() !== 0) {
+      t.skip('only root can act as another user')
+      return
+    }
+    const service = await startService(t, 'sqlite')
+    // The folder of this run is root's alone.
+    const dataDir = mkdtempSync('/tmp/sallyport-restore-')
+    t.after(() => {
+      rmSync(dataDir, { recursive: true, force: true })
+    })
+    const backup = join(dataFolder(t), 'copy.db')
+    assert.equal((await runServer(t, ['backup', backup], service.env)).code, 0)
+    await service.stop()
+    for (const name of ['sallyport.db', 'master-key', 'admin-token']) {
+      copyFileSync(join(service.dataDir, name), join(dataDir, name))
+      chownSync(join(dataDir, name), 65_534, 65_534)
+    }
+    chownSync(dataDir, 65_534, 65_534)
+    const env = { ...service.env, SALLYPORT_DATA_DIR: dataDir }
+    const { code, stderr } = await runServer(t, ['restore', backup], env)
+    assert.equal(code, 0, stderr)
+    const files = readdirSync(dataDir).sort()
+    const [, , , aside = ''] = files
+    assert.deepEqual(files, ['admin-token', 'master-key', 'sallyport.db', aside])
+    for (const name of files) assert.equal(statSync(join(dataDir, name)).uid, 65_534, name)
   })
 
   test('what PostgreSQL restored is made fit for service in place, once all instances are stopped', async (t) => {

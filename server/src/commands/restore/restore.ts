@@ -9,12 +9,21 @@ import type { Config } from '../../config/config.ts'
 import { migrate } from '../../migrations/migrations.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { openSqlite } from '../../platform/database/sqlite.ts'
-import { copyFile, freeBytes, holdAlone, isTaken, replaceFile, withDraft } from '../../platform/database/sqlite-copy.ts'
+import {
+  copyFile,
+  freeBytes,
+  holdAlone,
+  isTaken,
+  openSource,
+  replaceFile,
+  withDraft,
+} from '../../platform/database/sqlite-copy.ts'
 import { assertOwnDirectory, databaseFile, masterKeySource, openDatabase } from '../../platform/operations/instance.ts'
 import type { MasterKey } from '../../platform/vault/master-keys.ts'
 import { readContents } from '../backup-contents.ts'
 import { CommandRefused } from '../command-refused.ts'
 import { withDatabase } from '../with-database.ts'
+import { actAsOwnerOf } from './act-as-owner.ts'
 import { carryOver } from './carry-over.ts'
 import { report } from './report.ts'
 import { settleStore } from './settle-store.ts'
@@ -58,6 +67,8 @@ async function restoreFile(config: Config, source: string, masterKeys: MasterKey
   const isReplacing = existsSync(databaseFile(config))
   const file = isReplacing ? realpathSync(databaseFile(config)) : databaseFile(config)
   assertSource(source, file, config.diskFloorBytes)
+  const backup = openSource(source)
+  actAsOwnerOf(dirname(file))
   const held = isReplacing ? holdAlone(file) : undefined
   if (held === 'in_use') throw new CommandRefused(isRunning)
   const aside = `${file}.replaced-${systemClock()
@@ -66,7 +77,7 @@ async function restoreFile(config: Config, source: string, masterKeys: MasterKey
   if (isTaken(aside)) throw new CommandRefused(`${aside} exists. Try again.`)
   try {
     await withDraft(file, async (draft) => {
-      copyFile(source, draft)
+      copyFile(backup, draft)
       readContents(draft, source, masterKeys)
       await onDraft(draft, (database) => migrate(database, systemClock))
       const comparison = typeof held === 'object' ? carryOver(held, draft) : undefined

@@ -59,22 +59,25 @@ export async function copySnapshot(file: string, draft: string): Promise<void> {
   }
 }
 
-/** Byte by byte. The source has to be a regular file, whatever its name leads to: reading a pipe might never end. */
-export function copyFile(source: string, draft: string): void {
-  const from = openSync(source, constants.O_RDONLY | constants.O_NONBLOCK)
+/** A regular file, whatever its name leads to: reading a pipe might never end. */
+export function openSource(file: string): number {
+  const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  if (fstatSync(handle).isFile()) return handle
+  closeSync(handle)
+  throw new DatabaseDamaged('it is not a regular file')
+}
+
+/** Byte by byte, and closes the source. */
+export function copyFile(source: number, draft: string): void {
+  const to = openSync(draft, 'r+')
   try {
-    if (!fstatSync(from).isFile()) throw new DatabaseDamaged('it is not a regular file')
-    const to = openSync(draft, 'r+')
-    try {
-      const chunk = Buffer.allocUnsafe(chunkBytes)
-      for (let length = readSync(from, chunk); length > 0; length = readSync(from, chunk)) {
-        for (let written = 0; written < length;) written += writeSync(to, chunk, written, length - written)
-      }
-    } finally {
-      closeSync(to)
+    const chunk = Buffer.allocUnsafe(chunkBytes)
+    for (let length = readSync(source, chunk); length > 0; length = readSync(source, chunk)) {
+      for (let written = 0; written < length;) written += writeSync(to, chunk, written, length - written)
     }
   } finally {
-    closeSync(from)
+    closeSync(to)
+    closeSync(source)
   }
 }
 
@@ -155,6 +158,9 @@ export function holdAlone(file: string): DatabaseSync | 'in_use' | 'unreadable' 
     // Needs the only connection. The log is part of the file from then on.
     database.exec('pragma journal_mode = delete')
     database.exec('begin exclusive; select count(*) from sqlite_schema; rollback')
+    // Nothing is written from here on, and nothing may be left of what a crash or this connection had beside the file.
+    database.exec('pragma journal_mode = memory')
+    for (const ending of ['-shm', '-journal']) rmSync(`${file}${ending}`, { force: true })
     return database
   } catch (error) {
     database.close()
@@ -178,7 +184,7 @@ export function replaceFile(draft: string, file: string, aside: string): void {
     if (existsSync(`${file}${ending}`)) renameSync(`${file}${ending}`, `${aside}${ending}`)
   }
   const { uid, gid } = former ?? statSync(dirname(file))
-  if (process.getuid?.() === 0) chownSync(draft, uid, gid)
+  if (process.geteuid?.() === 0) chownSync(draft, uid, gid)
   renameSync(draft, file)
   syncToDisk(dirname(file))
 }
