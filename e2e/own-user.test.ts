@@ -138,7 +138,7 @@ for (const workers of [1, 2]) {
       test("it works; another user can't run its commands, nor root a second service on its files", async (t) => {
         const base = `http://localhost:${env['PORT'] ?? ''}`
         assert.equal((await fetch(`${base}/readyz`)).status, 200)
-        assert.equal((await fetch(`${base}/docs/static/swagger-ui.css`)).status, 200)
+        assert.equal((await fetch(`${base}/docs/static/openapi-explorer.js`)).status, 200)
         const registered = await fetch(`${base}/v4/agents/register`, {
           ...{ method: 'POST', body: '{"name":"one"}', headers: { 'content-type': 'application/json' } },
         })
@@ -281,7 +281,7 @@ function placeFor(t: Pick<TestContext, 'after'>, name = 'package'): Place {
   chmodSync(folder, 0o755)
   const into = join(folder, name)
   mkdirSync(join(into, 'dist'), { recursive: true })
-  for (const part of ['bin', 'package.json', 'dist/sallyport-server.js', 'dist/scan.wasm', 'dist/swagger-ui']) {
+  for (const part of ['bin', 'package.json', 'dist/sallyport-server.js', 'dist/scan.wasm', 'dist/reference']) {
     cpSync(join(server, part), join(into, part), { recursive: true })
   }
   execFileSync('chmod', ['-R', 'a+rX', into])

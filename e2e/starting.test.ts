@@ -61,8 +61,8 @@ describe('a start', { concurrency: 2 }, () => {
     const { port } = await startService(t, 'sqlite')
     const base = `http://localhost:${port}/docs`
     const page = await (await fetch(base)).text()
-    const parts = [...page.matchAll(/(?:src|href)="([^"]+\.(?:js|css|png))"/g)].map(([, part = '']) => part)
-    assert.ok(parts.some((part) => part.endsWith('swagger-ui-bundle.js')))
+    const parts = [...page.matchAll(/(?:src|href)="([^"]+\.(?:js|css|svg))"/g)].map(([, part = '']) => part)
+    assert.ok(parts.some((part) => part.endsWith('openapi-explorer.js')))
     for (const part of parts) {
       const answer = await fetch(new URL(part, base))
       assert.equal(answer.status, 200, part)

@@ -15,7 +15,7 @@ async function askWithoutReading({ port }: RunningService, times: number): Promi
   const socket = connect({ port, host: '127.0.0.1' }).on('error', () => undefined)
   await once(socket, 'connect')
   socket.pause()
-  socket.write(`GET /docs/static/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`.repeat(times))
+  socket.write(`GET /docs/static/openapi-explorer.js HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`.repeat(times))
   return socket
 }
 

@@ -14,7 +14,7 @@ const slowBodies = [
   '\\u005c'.repeat(8000),
   `--x\r\n${'\r\n'.repeat(15_000)}`,
 ]
-const largeDocuments = ['/openapi.json', '/docs/static/swagger-ui-bundle.js']
+const largeDocuments = ['/openapi.json', '/docs/static/openapi-explorer.js']
 const documents = [...largeDocuments, '/SKILL.md', '/llms.txt', '/healthz', '/v4/providers']
 
 const pick = <T>(list: T[], index: number): T => list[index % list.length] as T

@@ -6,9 +6,10 @@ import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
 import { publicFile } from './platform/http/public-document.ts'
 import type { SendDocument } from './platform/http/public-document.ts'
-import { referenceRoutes } from './reference-routes.ts'
+import { referenceRoutes } from './reference/reference-routes.ts'
 
 const built = fileURLToPath(new URL('../dist/pages', import.meta.url))
+const builtReference = fileURLToPath(new URL('../dist/reference', import.meta.url))
 
 /** The paths of the console's views. The page loads its data from the API, so anyone may open it. */
 const consolePaths = [
@@ -25,7 +26,7 @@ const files = [
 const missing = 'The pages of this service are not built. In its folder, run: npm run build'
 
 export function pageRoutes(http: Http, root = built): void {
-  referenceRoutes(http)
+  referenceRoutes(http, builtReference)
   if (!existsSync(`${root}/index.html`)) {
     http.log.warn(missing)
     for (const path of [...consolePaths, '/authenticator']) {

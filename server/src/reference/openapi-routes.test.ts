@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Ajv } from 'ajv'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
 import type { TestService } from '../../testkit/service.ts'
 import { tunnelledRoute } from '../platform/http/tunnelled.ts'
+import { operationIds } from './operation-ids.ts'
 import { generateReference } from './openapi-routes.ts'
 
 interface Operation {
+  operationId?: string
+  requestBody?: { required?: boolean; content: Record<string, { schema: object; example?: object }> }
   summary?: string
   tags?: string[]
   security: Record<string, unknown[]>[]
@@ -54,6 +58,7 @@ onBothDatabases('the reference', (engine) => {
     const operations = await operationsOf(service)
     assert.ok(operations.length > 20)
     const refusals = new Set<string>()
+    const { schemas } = (await service.call('GET', '/openapi.json')).body.components
     for (const { name, path, operation } of operations) {
       assert.match(path, /^\/v\d\//, name)
       assert.ok(operation.summary && operation.tags?.length === 1, name)
@@ -79,7 +84,49 @@ onBothDatabases('the reference', (engine) => {
       assert.deepEqual(named ?? [], inPath, name)
     }
     assert.equal(refusals.size, 1, 'errors have one shape')
-    assert.match([...refusals].join(), /request_id/)
+    assert.match([...refusals].join(), /schemas\/ErrorBody/)
+    assert.match(JSON.stringify(schemas.ErrorBody), /request_id/)
+  })
+
+  test('names every operation and the schemas of the protocol, each once', async (t) => {
+    const service = await startService(t, engine)
+    const operations = await operationsOf(service)
+    const ids = operations.map(({ operation }) => operation.operationId)
+    assert.deepEqual(
+      operations.filter((_one, index) => !/^[a-z][A-Za-z]+$/.test(ids[index] ?? '')).map(({ name }) => name),
+      [],
+    )
+    assert.equal(new Set(ids).size, ids.length)
+    assert.deepEqual(
+      Object.keys(operationIds).filter(
+        (known) => !operations.some(({ name }) => name === known.replace(/^\w+/, (method) => method.toLowerCase())),
+      ),
+      [],
+      'of operations that are gone',
+    )
+    const { text, body } = await service.call('GET', '/openapi.json')
+    const { schemas } = body.components
+    for (const name of ['Grant', 'AccessRequest', 'ProxyBody', 'ProxyReply', 'Connection', 'AuditRecord', 'ErrorBody'])
+      assert.ok(schemas[name], name)
+    const referred = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name = '']) => name)
+    assert.deepEqual(new Set(referred), new Set(Object.keys(schemas)))
+    assert.ok(text.length < 350_000, 'it would be twice as long if the schemas stood everywhere')
+  })
+
+  test('has an example that the schema accepts wherever a body is required', async (t) => {
+    const service = await startService(t, engine)
+    const { body } = await service.call('GET', '/openapi.json')
+    const validators = new Ajv({ strict: false, formats: { 'date-time': true } }).addSchema(body, 'reference')
+    for (const { name, path, method, operation } of await operationsOf(service)) {
+      const { required, content } = operation.requestBody ?? {}
+      const { example } = content?.['application/json'] ?? {}
+      assert.ok(example !== undefined || !required, name)
+      if (example === undefined) continue
+      const pointer = ['paths', path, method, 'requestBody', 'content', 'application/json', 'schema']
+      const escaped = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
+      const isValid = validators.getSchema(`reference#/${escaped.join('/')}`)
+      assert.ok(isValid?.(example), `${name}: ${JSON.stringify(isValid?.errors)}`)
+    }
   })
 
   test('contains only operations that exist', async (t) => {

@@ -1,5 +1,10 @@
 import swagger from '@fastify/swagger'
 import { ErrorBody } from '@sallyport/protocol/schema'
+import { codeSamples } from './code-samples.ts'
+import type { CodeSample } from './code-samples.ts'
+import { exampleBodies } from './example-bodies.ts'
+import { nameSchemas } from './named-schemas.ts'
+import { operationIds } from './operation-ids.ts'
 import { describeAnswer } from './response-descriptions.ts'
 import type { Http } from '../platform/http/http.ts'
 import { publicDocument } from '../platform/http/public-document.ts'
@@ -17,7 +22,6 @@ const securitySchemes = {
 export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
   /** The error response is the same everywhere: it is converted for this route alone, as each takes a millisecond. */
   let first: object | undefined
-  let isYaml = false
   await http.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -40,23 +44,27 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
     },
     transformObject: (document) => {
       if (!('openapiObject' in document)) return document.swaggerObject
-      const paths = Object.values(document.openapiObject.paths ?? {})
-      const operations = paths.flatMap((path) => Object.values(path ?? {}) as Operation[])
-      const error = operations.find(({ responses }) => responses?.default)?.responses?.default
-      for (const operation of operations) {
-        admitNoBody(operation)
-        // All operations have the same object: a copy for each would take 1.5 MB.
-        if (error) operation.responses = { ...operation.responses, default: isYaml ? structuredClone(error) : error }
+      const { openapiObject: openapi } = document
+      // A route with several methods is the same object in each of them.
+      const operations = Object.entries(openapi.paths ?? {}).flatMap(([path, methods = {}]) =>
+        Object.keys(methods).map((method) => {
+          const holder = methods as Record<string, Operation>
+          const operation = (holder[method] = { ...holder[method] } as Operation)
+          return { operation, method: method.toUpperCase(), path }
+        }),
+      )
+      for (const { operation } of operations) admitNoBody(operation)
+      const schemas = nameSchemas({ ...openapi.paths })
+      for (const { operation, method, path } of operations) {
+        addExamples(operation, method, path, baseUrl)
+        operation.responses = { ...operation.responses, default: anyError() }
       }
-      return document.openapiObject
+      openapi.components = { ...openapi.components, schemas }
+      return openapi
     },
   })
   const json = publicDocument('application/json; charset=utf-8', () => JSON.stringify(http.swagger()))
-  const yaml = publicDocument('application/yaml; charset=utf-8', () => {
-    // Otherwise all but the first would be aliases, which some readers don't know.
-    isYaml = true
-    return http.swagger({ yaml: true })
-  })
+  const yaml = publicDocument('application/yaml; charset=utf-8', () => http.swagger({ yaml: true }))
   for (const path of ['/openapi.json', '/docs/json']) http.get(path, { schema: { hide: true } }, json)
   http.get('/docs/yaml', { schema: { hide: true } }, yaml)
 }
@@ -74,6 +82,16 @@ function described(answers: object): object {
   return Object.fromEntries(entries) as object
 }
 
+/** What a reader copies, and what generators name their functions after. */
+function addExamples(operation: Operation, method: string, path: string, baseUrl: URL): void {
+  operation.operationId = operationIds[`${method} ${path}`]
+  const body = operation.requestBody && exampleBodies[operation.operationId ?? '']
+  const content = operation.requestBody?.content['application/json']
+  if (content && body) content.example = body
+  const [actor] = operation.security.flatMap((scheme) => Object.keys(scheme))
+  operation['x-code-samples'] = codeSamples({ method, url: baseUrl.origin + path, actor, body })
+}
+
 /** A body without required members is optional. One without any members is not documented. */
 function admitNoBody(operation: Operation): void {
   const body = operation.requestBody
@@ -83,10 +101,19 @@ function admitNoBody(operation: Operation): void {
   else body.required = (schema.required ?? []).length > 0
 }
 
+/** A new one each time: YAML writes a repeated object as an alias, which some readers don't know. */
+const anyError = () => ({
+  description: 'Error',
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } } },
+})
+
 interface Operation {
-  responses?: { default?: object }
+  operationId?: string | undefined
+  responses?: object
+  security: Record<string, unknown>[]
   requestBody?: {
     required?: boolean
-    content: Record<string, { schema?: { properties?: object; required?: string[] } }>
+    content: Record<string, { schema?: { properties?: object; required?: string[] }; example?: object }>
   }
+  'x-code-samples'?: CodeSample[]
 }

@@ -29,7 +29,7 @@ onBothDatabases('unusual requests', (engine) => {
       { 'if-match': '"x"' },
       { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
     ]
-    for (const path of ['/favicon.svg', '/authenticator-sw.js', '/docs/static/swagger-ui.css']) {
+    for (const path of ['/favicon.svg', '/authenticator-sw.js', '/docs/static/reference.css']) {
       const { text } = await call('GET', path)
       for (const headers of oddities) {
         const answer = await call('GET', path, { headers })

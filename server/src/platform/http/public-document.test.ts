@@ -5,7 +5,7 @@ import { onBothDatabases } from '../../../testkit/databases.ts'
 import { startService } from '../../../testkit/service.ts'
 
 /** What anyone may read without a credential, and is the same for everyone. */
-const documents = ['/openapi.json', '/docs', '/docs/json', '/docs/yaml', '/docs/static/swagger-ui.css', '/llms.txt']
+const documents = ['/openapi.json', '/docs', '/docs/json', '/docs/yaml', '/docs/static/reference.css', '/llms.txt']
 
 onBothDatabases('public documents', (engine) => {
   test('are generated once', async (t) => {
@@ -46,7 +46,7 @@ onBothDatabases('public documents', (engine) => {
   test('files are read from disk once', async (t) => {
     const { call } = await startService(t, engine)
     const page = (await call('GET', '/')).text
-    const paths = ['/', '/authenticator', '/favicon.svg', '/docs', '/docs/static/swagger-ui-bundle.js']
+    const paths = ['/', '/authenticator', '/favicon.svg', '/docs', '/docs/static/openapi-explorer.js']
     paths.push(...[...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path))
     assert.ok(paths.length > 6)
     for (const path of paths) await call('GET', path)

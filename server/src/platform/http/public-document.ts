@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { nextSlice } from '../event-loop/time-slices.ts'
 
@@ -13,6 +14,9 @@ export type SendDocument = (request: FastifyRequest, reply: FastifyReply) => Pro
 
 /** To write more than that takes a millisecond or more: a longer document is sent in pieces, each in its turn. */
 const pieceBytes = 65_536
+
+/** Shorter ones fit into a packet or two as they are. */
+const leastCompressed = 2_048
 
 const typeOf: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -30,9 +34,13 @@ interface Made {
   encoding?: string
 }
 
-/** A text that is made at the first request. */
+/** A text that is made at the first request, and compressed then if that is worth it. */
 export function publicDocument(contentType: string, make: () => string): SendDocument {
-  return sending(contentType, 'public, max-age=300', () => [withEtag(Buffer.from(make()))])
+  return sending(contentType, 'public, max-age=300', () => {
+    const bytes = Buffer.from(make())
+    const compressed = bytes.length < leastCompressed ? [] : [{ ...withEtag(gzipSync(bytes)), encoding: 'gzip' }]
+    return [...compressed, withEtag(bytes)]
+  })
 }
 
 /** Of a file that lies there compressed as well, the client gets what it understands. Read at the first request. */
