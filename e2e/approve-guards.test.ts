@@ -83,7 +83,7 @@ inBrowser('agent text that imitates ours stays in its place', [], async (visit) 
     assert.equal(await names.count(), 2, name)
     // Its background colour, which ours never has, shows where it ends.
     const grounds = await page.evaluate<string[]>(
-      `[...document.querySelectorAll('p.text-lg bdi')].map((one) => getComputedStyle(one).backgroundColor)`,
+      `[...document.querySelectorAll('[data-part=question] bdi')].map((one) => getComputedStyle(one).backgroundColor)`,
     )
     assert.ok(grounds.length > 2 && !grounds.includes('rgba(0, 0, 0, 0)'), name)
     assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 1)
@@ -96,6 +96,10 @@ inBrowser('agent text that imitates ours stays in its place', [], async (visit) 
   }
 })
 
+async function details(page: Page): Promise<void> {
+  await page.locator('summary').filter({ hasText: 'Details' }).click()
+}
+
 inBrowser("an agent's claims are marked as unverified, and its history is shown", [], async (visit) => {
   const page = await arrive(visit, 'grace@example.com')
   const claims = async (owner: string) => {
@@ -105,18 +109,24 @@ inBrowser("an agent's claims are marked as unverified, and its history is shown"
     return (await reply.json()) as { approval_url: string }
   }
   await page.goto((await claims('grace@example.com')).approval_url)
+  await details(page)
   await page.getByText('It claims to belong to you. Any agent can claim this.').waitFor()
   await page.goto((await claims('<b>The bank</b>')).approval_url)
+  await details(page)
   await page.getByText('<b>The bank</b>').waitFor()
 
   const first = await ask()
   await open(page, first)
+  await page.getByText('New agent.').waitFor()
+  await details(page)
   await page.getByText('You have never granted it access.').waitFor()
   await page.getByText('It didn’t name a user. You see this request because you opened its link.').waitFor()
   await press(page, 'Approve')
   await sees(page, 'Access granted')
   const again = await first.call('POST', '/v4/access-requests', { provider: 'acme', user_id: 'grace@example.com' })
   await page.goto(again.approval_url)
+  await page.getByText('It has access already.').waitFor()
+  await details(page)
   await page.getByText('You have granted it access once; that grant is still active. It has made no calls.').waitFor()
   assert.equal(await page.getByText('It didn’t name a user').count(), 0)
 })
@@ -153,6 +163,7 @@ inBrowser('no URL chooses the account, except the return from the provider', [],
   await page.goto(`${asked.url}?connection_id=${id}`)
   await sees(page, asking)
   assert.equal(await page.getByRole('radio', { name: '@example.com', checked: true }).count(), 0)
+  await press(page, 'Approve')
   await page.getByText('Choose an account for the agent to use.').waitFor()
   assert.equal(await page.getByRole('status').textContent(), '')
 })
@@ -262,8 +273,6 @@ inBrowser('every state is accessible: keyboard, screen reader, dark mode, phone'
   await page.getByRole('radio', { name: 'Selected methods' }).check()
   await page.getByRole('radio', { name: 'Only these' }).check()
   await page.getByRole('group', { name: 'Allowed paths' }).getByRole('textbox').fill('/v1')
-  await page.getByText('If you deny').focus()
-  await page.keyboard.press('Enter')
   await page.getByLabel('Reason').waitFor()
   await page.getByText('Check before you approve').waitFor()
   await page.getByText('covers every subdomain').waitFor()

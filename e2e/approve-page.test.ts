@@ -47,6 +47,8 @@ inBrowser('an account connected on the way is preselected on return', [], async 
   const page = await arrive(visit, 'ada@example.com', ['grace'])
   const asked = await ask({ reason: 'To sort your mail' })
   await open(page, asked)
+  await adjust(page)
+  await page.getByRole('radio', { name: '1 hour' }).check()
   await press(page, 'Connect another account')
   await page.getByLabel('Name').fill('ada')
   await press(page, 'Sign in')
@@ -55,6 +57,8 @@ inBrowser('an account connected on the way is preselected on return', [], async 
   await hears(page, 'The account is connected.')
   assert.equal(page.url(), `${base}/approve-proxy/${asked.id}`)
   assert.ok(await page.getByRole('radio', { name: 'ada@example.com' }).isChecked())
+  // What was chosen before is still chosen.
+  assert.ok(await page.getByRole('radio', { name: '1 hour' }).isChecked())
   await press(page, 'Approve')
   await sees(page, 'Access granted')
 })
@@ -69,14 +73,12 @@ inBrowser('exactly what was chosen is granted', [], async (visit) => {
   })
   await open(page, asked)
   await press(page, 'Approve')
-  await hears(page, 'Choose an account for the agent to use.')
+  await complains(page, 'Choose an account for the agent to use.')
   await page.getByRole('radio', { name: 'hopper@example.com' }).check()
-  const summary = page.locator('[data-part=summary]')
-  assert.match(
-    (await summary.textContent()) ?? '',
-    /^Mail helper may read, change and delete \(GET, POST, and DELETE\) on api\.acme\.example and \*\.acme\.example, under /,
-  )
-  assert.match((await summary.textContent()) ?? '', /, for 1 day, up to 100 calls\. It asks you before each change\.$/)
+  const question = page.locator('[data-part=question]')
+  const start = 'Mail helper wants to read, change, and delete data in your Acme account hopper@example.com.'
+  assert.equal(await question.textContent(), start)
+  await page.getByText('On api.acme.example and *.acme.example, under /v1/mail, up to 100 calls.').waitFor()
   await adjust(page)
   await page.getByRole('checkbox', { name: '*.acme.example' }).uncheck()
   await page.getByRole('radio', { name: 'Read only' }).check()
@@ -85,11 +87,13 @@ inBrowser('exactly what was chosen is granted', [], async (visit) => {
   const calls = page.getByLabel('Call limit')
   await calls.fill('101')
   await press(page, 'Approve')
-  await hears(page, 'The call limit must be a whole number from 1 to 100.')
+  await complains(page, 'The call limit must be a whole number from 1 to 100.')
   await calls.fill('5')
+  const narrowed = 'Mail helper wants to read data in your Acme account hopper@example.com. It can’t change or delete anything.'
+  assert.equal(await question.textContent(), narrowed)
+  await page.getByText('On api.acme.example, under /v1/mail, up to 5 calls.').waitFor()
   const chosen =
     'Mail helper may only read (GET, POST, and DELETE) on api.acme.example, under /v1/mail, using the account hopper@example.com'
-  assert.equal(await summary.textContent(), `${chosen}, for 1 hour, up to 5 calls. It asks you before each call.`)
   await press(page, 'Approve')
   await sees(page, 'Access granted')
   const told = await page.getByRole('region', { name: 'What you granted' }).textContent()
@@ -116,7 +120,7 @@ inBrowser("each term can be narrowed by the user's input", [], async (visit) => 
   for (const host of await page.getByRole('checkbox', { name: /acme/ }).all()) await host.uncheck()
   await page.getByLabel('Or specific subdomains').fill('mail.elsewhere.example')
   await press(page, 'Approve')
-  await hears(page, 'It did not ask for this host: mail.elsewhere.example')
+  await complains(page, 'It did not ask for this host: mail.elsewhere.example')
   await page.getByLabel('Or specific subdomains').fill('mail.acme.example')
   await page.getByRole('radio', { name: 'Selected methods' }).check()
   await page.getByRole('checkbox', { name: 'HEAD' }).uncheck()
@@ -124,21 +128,21 @@ inBrowser("each term can be narrowed by the user's input", [], async (visit) => 
   await page.getByRole('radio', { name: 'Only these' }).check()
   await page.getByLabel('Paths, one per line').fill('/v1/contacts')
   await press(page, 'Approve')
-  await hears(page, 'It did not ask for this path: /v1/contacts')
+  await complains(page, 'It did not ask for this path: /v1/contacts')
   await page.getByLabel('Paths, one per line').fill('/v1/mail/inbox\n/v1/mail/sent')
   await page.getByRole('radio', { name: 'Until a date' }).check()
   await press(page, 'Approve')
-  await hears(page, 'Choose an expiry date and time.')
+  await complains(page, 'Choose an expiry date and time.')
   await page.locator('input[name=date]:focus').fill('2001-01-01T00:00')
   await press(page, 'Approve')
-  await hears(page, 'That date has passed.')
+  await complains(page, 'That date has passed.')
   const inTenDays = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 13)
   await page.getByLabel('Expires').fill(`${inTenDays}:00`)
   await press(page, 'Add an exception')
   // Its field is found also while “Adjust” is closed.
   await adjust(page)
   await press(page, 'Approve')
-  await hears(page, 'Enter a path for each exception')
+  await complains(page, 'Enter a path, or remove this exception')
   const exception = page.getByRole('group', { name: 'Exception 1' })
   await exception.getByLabel('What happens').selectOption('Never allow')
   await exception.getByLabel('Paths').fill('/v1/mail/sent')
@@ -172,7 +176,7 @@ inBrowser('an account can be connected with a code on the page', [], async (visi
   await oauth.approveDevice(await page.locator('bdi[translate=no]').innerText(), { account: 'edsger' })
   await sees(page, asking)
   await hears(page, 'The account is connected.')
-  assert.ok(await page.getByRole('radio', { name: 'edsger@example.com' }).isChecked())
+  await page.locator('[data-part=question]').filter({ hasText: 'edsger@example.com' }).waitFor()
   await press(page, 'Approve')
   await sees(page, 'Access granted')
 })
@@ -182,12 +186,12 @@ inBrowser('the defaults are no wildcard, one day, and a question before each cha
   const asked = await ask()
   await open(page, asked)
   await page.getByText('No reason given.').waitFor()
-  assert.ok(await page.getByRole('radio', { name: 'Reading runs, changes ask me' }).isChecked())
+  assert.ok(await page.getByRole('radio', { name: 'Reads run, changes ask me' }).isChecked())
   await adjust(page)
   for (const host of await page.getByRole('checkbox', { name: /acme/ }).all()) await host.uncheck()
   await press(page, 'Approve')
-  await hears(page, 'Choose at least one host.')
-  await page.reload()
+  await complains(page, 'Choose at least one host.')
+  for (const host of ['api', 'files']) await page.getByRole('checkbox', { name: `${host}.acme.example` }).check()
   await press(page, 'Approve')
   await sees(page, 'Access granted')
   const allowed_hosts = ['api.acme.example', 'files.acme.example']
@@ -199,7 +203,7 @@ inBrowser('the defaults are no wildcard, one day, and a question before each cha
   await adjust(page)
   await page.getByRole('checkbox', { name: '*.acme.example' }).check()
   await page.getByRole('radio', { name: 'Everything runs' }).check()
-  await page.getByText('It can change and delete anything the account can, without asking you.').waitFor()
+  await page.getByText('It can change and delete anything that the account can, without asking you.').waitFor()
   await page.getByRole('radio', { name: 'Until I revoke it' }).check()
   await press(page, 'Approve')
   await sees(page, 'Access granted')
@@ -213,7 +217,7 @@ inBrowser('a denial needs no account, and can mute the agent', [], async (visit)
   await open(page, asked)
   await page.getByText('You haven’t connected an account yet.').waitFor()
   assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 0)
-  await page.getByText('If you deny').click()
+  await page.getByText('Before you deny').click()
   await page.getByLabel('Reason').fill('Not today')
   await page.getByLabel('don’t notify me about this agent again').check()
   await press(page, 'Deny')
@@ -221,11 +225,88 @@ inBrowser('a denial needs no account, and can mute the agent', [], async (visit)
   await page.getByText('You won’t be notified about this agent again.').waitFor()
   const answer = await asked.call('GET', `/v4/access-requests/${asked.id}`)
   assert.deepEqual([answer.status, answer.denial_reason], ['denied', 'Not today'])
-  const { muted_agents: muted } = await (await asPerson(page))('GET', '/v4/muted-agents')
-  assert.deepEqual([muted.length, muted[0].blocked], [1, true])
+  const call = await asPerson(page)
+  const isBlocked = async () =>
+    (await call('GET', '/v4/muted-agents')).muted_agents.map(({ blocked }: { blocked: boolean }) => blocked)
+  assert.deepEqual(await isBlocked(), [true])
+  const wanted = 'Mail helper wanted to read, change, and delete anything in your Acme account.'
+  await page.getByText(wanted).waitFor()
   await page.reload()
   await sees(page, 'Already denied')
+  await page.getByText(wanted).waitFor()
+  // The denial stands, and the agent may ask again.
+  await press(page, 'Let it ask again')
+  await hears(page, 'You’ll be notified when this agent asks again.')
+  assert.deepEqual(await isBlocked(), [])
+  assert.equal((await asked.call('GET', `/v4/access-requests/${asked.id}`)).status, 'denied')
+  await open(page, await ask())
+  await press(page, 'Deny')
+  await press(page, 'Block this agent')
+  await hears(page, 'You won’t hear of this agent again.')
+  assert.deepEqual(await isBlocked(), [true])
 })
+
+inBrowser('a plain request fits a phone, and a reload keeps what was chosen', [], async (visit) => {
+  const page = await arrive(visit, 'tim@example.com', ['tim'])
+  const wish = { hosts: ['api.acme.example'], methods: ['GET', 'POST'], paths: ['/v1/mail'], reason: 'To sort your mail' }
+  const asked = await ask(wish)
+  await page.setViewportSize({ width: 390, height: 844 })
+  await open(page, asked)
+  assert.equal(await page.evaluate('document.documentElement.scrollHeight'), 844)
+  await page.getByText('Mail helper wants to read and change data in your Acme account tim@example.com.').waitFor()
+  await page.getByRole('radio', { name: 'Everything asks me' }).check()
+  await page.getByRole('radio', { name: 'Until a date' }).check()
+  await adjust(page)
+  await page.getByLabel('Call limit').fill('none')
+  await page.getByRole('radio', { name: 'Only these' }).check()
+  await page.getByLabel('Paths, one per line').fill('/v1/mail/../keys')
+  await press(page, 'Add an exception')
+  await press(page, 'Approve')
+  const mistakes = [
+    'A path can’t contain “..”, spaces, “?”, “#” or other characters that URLs escape: /v1/mail/../keys',
+    'Choose an expiry date and time.',
+    'The call limit must be a whole number from 1 to 1,000,000,000.',
+    'Enter a path, or remove this exception. A single slash is any path.',
+  ]
+  for (const mistake of mistakes) await complains(page, mistake)
+  assert.equal(await page.getByRole('alert').count(), mistakes.length)
+  await page.reload()
+  await sees(page, asking)
+  assert.equal(await page.getByRole('alert').count(), 0)
+  assert.ok(await page.getByRole('radio', { name: 'Everything asks me' }).isChecked())
+  await page.getByRole('radio', { name: '1 hour' }).check()
+  await adjust(page)
+  assert.equal(await page.getByLabel('Call limit').inputValue(), 'none')
+  await page.getByLabel('Call limit').fill('7')
+  await page.getByRole('group', { name: 'Allowed paths' }).getByRole('textbox').fill('/v1/mail/inbox')
+  await press(page, 'Remove exception 1')
+  // Another user of the same tab finds nothing of it.
+  const kept = await page.evaluate<string[]>('Object.keys(sessionStorage)')
+  assert.ok(kept.length === 1 && /^choices usr_\w+ arq_\w+$/.test(kept[0] ?? ''), kept.join())
+  await press(page, 'Approve')
+  await sees(page, 'Access granted')
+  assert.deepEqual(await granted(asked), {
+    allowed_hosts: ['api.acme.example'],
+    allowed_methods: ['GET', 'POST'],
+    allowed_paths: ['/v1/mail/inbox'],
+    max_calls: 7,
+    hours: 1,
+    mode: 'ask_all',
+    exceptions: [],
+    max_access: null,
+  })
+  assert.equal(await page.evaluate('sessionStorage.length'), 0)
+  await press(page, 'Revoke the access of Mail helper')
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
+  await page.getByText('This access has ended.').waitFor()
+  await page.reload()
+  await sees(page, 'Already approved')
+  await page.getByText('This access has ended. To renew it, let the agent ask again.').waitFor()
+})
+
+async function complains(page: Page, text: string): Promise<void> {
+  await page.getByRole('alert').filter({ hasText: text }).waitFor()
+}
 
 const unheard = 'Failed to load resource: net::ERR_FAILED'
 

@@ -104,10 +104,11 @@ inBrowser('a request appears on the device, and its signature can be verified by
   const id = await agent.ask({ user_id: person.userId, hosts: [oauth.host], methods: ['GET', 'POST'] })
   await phone.getByRole('link', { name: /^Mail helper is requesting access to your account at Beta/ }).click()
   await sees(phone, asking)
+  await phone.setViewportSize({ width: 390, height: 844 })
+  assert.equal(await phone.evaluate('document.documentElement.scrollHeight'), 844)
   await adjust(phone)
   await phone.getByRole('radio', { name: 'Read only' }).check()
   await phone.getByRole('radio', { name: '1 hour' }).check()
-  await phone.getByText('What this device will sign').click()
   await phone
     .locator('pre')
     .filter({ hasText: `"connection_id":"${connectionId}"` })

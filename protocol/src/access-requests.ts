@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { Ability } from './abilities.ts'
 import { signedMembers } from './devices.ts'
 import { Exceptions, GrantMode, MaxAccess } from './grants.ts'
 import { Page, PageQuery } from './lists.ts'
@@ -97,6 +98,10 @@ const record = {
   provider_name: Type.String(),
   verified: Type.Boolean({ description: 'Whether an administrator set up the provider' }),
   api_hosts: Type.Array(Type.String(), { description: 'All hosts that the provider’s tokens may be sent to' }),
+  abilities: Type.Array(Ability, {
+    description:
+      'What calls to the provider’s API can do, in plain words, at the hosts of the request; shown only to users',
+  }),
   hosts: Nullable(Hosts),
   methods: Nullable(Methods),
   paths: Nullable(Paths),

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { Ability } from './abilities.ts'
 import { AuthMethodDetails, AuthMethodForm, AuthMethods } from './auth-methods.ts'
 import { ListQuery, maxPageSize, Page } from './lists.ts'
 import { Dictionary, DisplayName, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
@@ -52,6 +53,7 @@ const publicView = {
     description: 'Of a preset: the environment variables that tools of the provider read a credential from',
     examples: [['GH_TOKEN', 'GITHUB_TOKEN']],
   }),
+  abilities: Type.Array(Ability, { description: 'Of a preset: what calls to its API can do, in plain words' }),
   verified: Type.Boolean({ description: 'false: an agent proposed it, and its URLs come from that agent' }),
   status: Type.Enum(providerStatuses),
 }

@@ -56,8 +56,8 @@ function Insecure() {
 
 function Frame({ children }: { children: ReactNode }) {
   return (
-    <div className="mx-auto max-w-xl px-4 pb-16">
-      <header className="flex items-center gap-2.5 py-5 font-semibold tracking-tight">
+    <div className="mx-auto max-w-xl px-4 pb-4 sm:pb-16">
+      <header className="flex items-center gap-2.5 py-2 sm:py-5 font-semibold tracking-tight">
         <img src="/favicon.svg" alt="" width="26" height="26" />
         Sallyport Authenticator
       </header>

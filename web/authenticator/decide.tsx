@@ -8,7 +8,7 @@ import { Moment } from '../ui/time.tsx'
 import { View } from '../ui/view.tsx'
 import { ToList } from './address.tsx'
 import { Answered } from './answered.tsx'
-import { Question } from './question.tsx'
+import { DecideRequest } from './decide-request.tsx'
 import { Trouble } from './trouble.tsx'
 
 /** A decision made here, and what was signed. */
@@ -57,7 +57,7 @@ export function Decide({ device, accessRequestId, onForgotten }: DecideProps) {
   if (!request.data || !accounts.data) return <Loading />
   if (request.data.status !== 'pending') return <Settled request={request.data} />
   const offered = accounts.data.filter(({ provider }) => provider !== null && provider === request.data.provider)
-  return <Question device={device} request={request.data} accounts={offered} onAnswer={setAnswer} />
+  return <DecideRequest device={device} request={request.data} accounts={offered} onAnswer={setAnswer} />
 }
 
 const outcomes = {

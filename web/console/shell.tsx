@@ -94,8 +94,8 @@ function Brand() {
 /** The frame of views without navigation: sign-in, approval and admin. */
 export function Frame({ children }: { children: ReactNode }) {
   return (
-    <div className="mx-auto max-w-3xl px-4 pb-16 sm:px-8">
-      <header className="-mx-1 py-5 lg:-mx-3">
+    <div className="mx-auto max-w-3xl px-4 pb-4 sm:px-8 sm:pb-16">
+      <header className="-mx-1 py-2 sm:py-5 lg:-mx-3">
         <Brand />
       </header>
       <main className="space-y-4">

@@ -13,7 +13,7 @@ const looks: Record<Look, string> = {
 }
 
 export function buttonLook(look: Look): string {
-  return `inline-flex min-h-10 items-center justify-center gap-2 rounded-lg px-4 py-1.5 text-sm font-semibold transition aria-disabled:opacity-50 aria-disabled:cursor-not-allowed ${looks[look]}`
+  return `inline-flex min-h-10 items-center justify-center gap-2 rounded-lg px-4 py-1.5 text-sm font-semibold wrap-normal transition aria-disabled:opacity-50 aria-disabled:cursor-not-allowed ${looks[look]}`
 }
 
 interface ActionProps {

@@ -31,12 +31,19 @@ export function Field({ label, note, problem, ...input }: FieldProps) {
         aria-describedby={described || undefined}
         {...input}
       />
-      {problem && (
-        <p id={`${id}-problem`} role="alert" className="text-sm font-medium text-danger">
-          {problem}
-        </p>
-      )}
+      <Problem id={`${id}-problem`} text={problem} />
     </div>
+  )
+}
+
+/** What is wrong with a field, below it. */
+function Problem({ id, text }: { id: string; text: string | undefined }) {
+  return (
+    text && (
+      <p id={id} role="alert" className="text-sm font-medium wrap-anywhere text-danger">
+        {text}
+      </p>
+    )
   )
 }
 
@@ -59,14 +66,16 @@ interface LinesProps {
   label: string
   name: string
   note?: ReactNode
+  problem?: string | undefined
   maxLength?: number
   value: string
   onChange: (text: string) => void
 }
 
 /** A multi-line text field. */
-export function Lines({ label, note, onChange, ...rest }: LinesProps) {
+export function Lines({ label, note, problem, onChange, ...rest }: LinesProps) {
   const id = useId()
+  const described = [note && `${id}-note`, problem && `${id}-problem`].filter(Boolean).join(' ')
   return (
     <div className="space-y-1">
       <label htmlFor={id} className="text-sm font-semibold">
@@ -81,12 +90,14 @@ export function Lines({ label, note, onChange, ...rest }: LinesProps) {
         id={id}
         rows={3}
         className={inputLook}
-        aria-describedby={note ? `${id}-note` : undefined}
+        aria-invalid={problem ? true : undefined}
+        aria-describedby={described || undefined}
         onChange={({ target }) => {
           onChange(target.value)
         }}
         {...rest}
       />
+      <Problem id={`${id}-problem`} text={problem} />
     </div>
   )
 }
@@ -108,11 +119,29 @@ export function Choice({ label, note, ...input }: ChoiceProps) {
   )
 }
 
-export function Choices({ legend, children }: { legend: string; children: ReactNode }) {
+interface ChoicesProps {
+  legend: string
+  problem?: string | undefined
+  children: ReactNode
+}
+
+export function Choices({ legend, problem, children }: ChoicesProps) {
+  const id = useId()
   return (
-    <fieldset className="space-y-1">
+    <fieldset className="space-y-1" aria-describedby={problem ? id : undefined}>
       <legend className="mb-1 text-sm font-semibold">{legend}</legend>
       {children}
+      <Problem id={id} text={problem} />
     </fieldset>
+  )
+}
+
+/** One of a few short choices in a row. */
+export function Chip({ label, ...input }: Omit<ChoiceProps, 'type' | 'note'>) {
+  return (
+    <label className="relative inline-flex min-h-9 items-center rounded-full border border-edge/50 px-3 text-sm font-medium hover:bg-raised has-checked:border-accent has-checked:bg-accent-soft has-checked:text-accent has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent">
+      <input type="radio" className="absolute inset-0 m-0 cursor-pointer opacity-0" {...input} />
+      {label}
+    </label>
   )
 }

@@ -7,7 +7,7 @@ export function Quotation({ labelledBy, children }: { labelledBy: string; childr
       dir="auto"
       tabIndex={0}
       aria-labelledby={labelledBy}
-      className="isolate max-h-48 overflow-auto rounded-lg border-s-4 border-edge bg-raised px-4 py-3 wrap-anywhere whitespace-pre-wrap [unicode-bidi:isolate]"
+      className="isolate max-h-48 overflow-auto rounded-lg border-s-4 border-edge bg-raised px-3 py-2 wrap-anywhere whitespace-pre-wrap [unicode-bidi:isolate]"
     >
       {unstacked(children)}
     </blockquote>

@@ -11,6 +11,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { isVerified } from '../providers/provider.ts'
+import { abilitiesAt } from '../providers/abilities.ts'
 import type { ProviderName, ProviderStore } from '../providers/provider-store.ts'
 import { sandboxSlug } from '../providers/slug.ts'
 import { normaliseEmail } from '../sessions/user.ts'
@@ -42,7 +43,13 @@ export async function viewsOf(
   const { config, database, agents, providers, callbacks, grants, clock } = needs
   const { queries } = database
   const names = await providers.namesOf(queries, idsOf(requests, 'providerId'))
-  const sandbox = { slug: sandboxSlug, name: 'Sandbox', source: 'preset' as const, apiHosts: [config.baseUrl.host] }
+  const sandbox = {
+    slug: sandboxSlug,
+    name: 'Sandbox',
+    source: 'preset' as const,
+    preset: null,
+    apiHosts: [config.baseUrl.host],
+  }
   const askers = 'agent' in reader ? [reader.agent] : await agents.findAll(queries, idsOf(requests, 'agentId'))
   const now = clock()
   const waiting = requests.filter((request) => statusOf(request, now) === 'pending')
@@ -56,6 +63,8 @@ export async function viewsOf(
       const callback = 'agent' in reader && (await callbacks.stateOf(queries, request.accessRequestId))
       return {
         ...question(request, provider),
+        abilities:
+          'agent' in reader ? [] : abilitiesAt(provider?.preset ?? null, request.hosts ?? provider?.apiHosts ?? []),
         status: statusOf(request, now),
         agent: {
           agent_id: request.agentId,

@@ -60,7 +60,7 @@ export const providerClientSecret: SealedColumn = {
   ownerColumn: 'provider_id',
 }
 
-export interface ProviderName extends Pick<Provider, 'name' | 'source' | 'apiHosts'> {
+export interface ProviderName extends Pick<Provider, 'name' | 'source' | 'preset' | 'apiHosts'> {
   /** Null once the provider is deleted: another one may then use the slug. */
   slug: string | null
 }
@@ -115,7 +115,7 @@ export function createProviderStore(vault: Vault) {
       if (providerIds.length === 0) return new Map()
       const rows = await queries
         .selectFrom('providers')
-        .select(['provider_id', 'slug', 'name', 'source', 'api_hosts'])
+        .select(['provider_id', 'slug', 'name', 'source', 'preset', 'api_hosts'])
         .where('provider_id', 'in', [...new Set(providerIds)])
         .execute()
       return new Map(

@@ -1,5 +1,6 @@
 import type { AuthMethodForm } from '@sallyport/protocol/auth-methods'
 import type { Provider as PublicView, ProviderDetails } from '@sallyport/protocol/providers'
+import { abilitiesAt } from './abilities.ts'
 import { checksOf } from './auth-kinds/auth-kind.ts'
 import type { AuthMethod } from './auth-method.ts'
 import { findPreset } from './presets/catalogue.ts'
@@ -22,6 +23,7 @@ export function publicView(provider: Provider): PublicView {
       .map(formOf),
     docs: [...(preset?.docs ?? [])],
     env: [...new Set(preset?.authMethods.flatMap(({ env = [] }) => env))],
+    abilities: abilitiesAt(provider.preset, provider.apiHosts),
     verified: isVerified(provider),
     status: provider.status,
   }

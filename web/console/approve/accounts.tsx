@@ -13,6 +13,7 @@ interface AccountsProps {
   providerName: string
   accounts: Connection[]
   chosen: string | undefined
+  problem: string | undefined
   onChoose: (connectionId: string) => void
   onConnect: (wish: Wish) => Promise<void>
   /** Asks for a credential: of a new account, or of this one. */
@@ -20,7 +21,16 @@ interface AccountsProps {
 }
 
 /** Chooses the account that the agent will use. A new one can be connected here. */
-export function Accounts({ provider, providerName, accounts, chosen, onChoose, onConnect, onEnter }: AccountsProps) {
+export function Accounts({
+  provider,
+  providerName,
+  accounts,
+  chosen,
+  problem,
+  onChoose,
+  onConnect,
+  onEnter,
+}: AccountsProps) {
   const { data: providers } = useProviders()
   const about = providers?.find(({ slug }) => slug === provider)
   const active = accounts.filter(({ status }) => status === 'active')
@@ -37,7 +47,7 @@ export function Accounts({ provider, providerName, accounts, chosen, onChoose, o
   }
   const takesForm = about?.auth_methods.some(isForm) ?? false
   return (
-    <Choices legend="Account">
+    <Choices legend="Account" problem={problem}>
       {active.map((account) => (
         <Choice
           key={account.connection_id}

@@ -53,7 +53,8 @@ function Question({ id, user }: { id: string; user: User }) {
     request !== undefined &&
     (!isPending || request.provider === null || (accounts.data !== undefined && isNew !== undefined))
   useTellArrival({ isReady: isThere, isSignedIn: true })
-  if (outcome) return 'grant' in outcome ? <Granted grant={outcome.grant} /> : <Denied isBlocked={outcome.isBlocked} />
+  if (outcome && 'grant' in outcome) return <Granted grant={outcome.grant} />
+  if (outcome && request) return <Denied request={request} isBlocked={outcome.isBlocked} />
   if (isThere) {
     if (request === null) {
       return (

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { plainText } from '../../ui/words.ts'
-import { risksOf, sentence, termsOf } from './describe-terms.ts'
+import { limits, question, risksOf, sentence, termsOf } from './describe-terms.ts'
 import type { Terms } from './describe-terms.ts'
-import { decisionOf, firstChoices } from './terms.ts'
+import { firstChoices } from './terms.ts'
 
 const narrow: Terms = {
   hosts: ['api.acme.example'],
@@ -35,7 +35,7 @@ test('the sentence names agent, actions, hosts, account, duration and call limit
   )
   assert.equal(
     plainText(sentence('Mail helper', 'ada@example.com', wide)),
-    'Mail helper may read, change and delete (any method) on a.example and *.b.example, using the account ' +
+    'Mail helper may read, change, and delete (any method) on a.example and *.b.example, using the account ' +
       'ada@example.com, until you revoke it. It doesn’t ask you before calls.',
   )
 })
@@ -66,12 +66,32 @@ test('a limit on what calls do is named instead of the methods', () => {
   assert.match(says({ maxAccess: 'write', methods: ['POST'] }), /^A may change, but not delete \(POST\) on /)
 })
 
-test('anything but read-only access is described as changing and deleting', () => {
+test('delete is said only if the method DELETE is allowed', () => {
   const says = (methods: string[]) => plainText(sentence('A', 'b', { ...narrow, methods }))
   assert.match(says(['GET', 'HEAD', 'OPTIONS']), /^A may only read \(/)
-  assert.match(says(['GET', 'POST']), /^A may read, change and delete \(/)
-  assert.match(says(['POST']), /^A may change and delete \(/)
-  assert.match(says(['PROPFIND']), /^A may change and delete \(/)
+  assert.match(says(['GET', 'POST']), /^A may read and change \(/)
+  assert.match(says(['GET', 'DELETE']), /^A may read and delete \(/)
+  assert.match(says(['POST']), /^A may change \(/)
+  assert.match(says(['PROPFIND']), /^A may change \(/)
+})
+
+test('the question names agent, actions and account, and what is ruled out', () => {
+  const request = {
+    agent: { agent_id: 'agt_1', name: 'Mail helper', registered_at: '', registration: null },
+    provider_name: 'Acme',
+  }
+  const asks = (terms: Terms, account: string | null) => plainText(question(request, account, terms, { abilities: [] }))
+  assert.equal(
+    asks(narrow, 'ada@example.com'),
+    'Mail helper wants to read data in your Acme account ada@example.com. It can’t change or delete anything.',
+  )
+  assert.equal(asks(wide, null), 'Mail helper wants to read, change, and delete anything in your Acme account.')
+  assert.equal(plainText(limits(narrow)), 'On api.acme.example, under /v1/mail, up to 5 calls.')
+  const deny = { action: 'deny' as const, paths: ['/admin'] }
+  assert.equal(
+    plainText(limits({ ...wide, exceptions: [deny] })),
+    'On a.example and *.b.example. Never allowed: anything under /admin.',
+  )
 })
 
 test('text from others is marked, and a long name does not hide the rest', () => {
@@ -93,9 +113,7 @@ test('the terms combine the choices with the request', () => {
   const asked = { hosts: null, api_hosts: ['a.example'], methods: ['POST'], paths: ['/v1'], max_calls: 9 }
   const account = { connection_id: 'con_1', account_label: null, status: 'active' as const, api_host: null }
   const choices = { ...firstChoices(asked, null), lasting: 'revoked' as const }
-  const { decision } = decisionOf(asked, choices, [account], 0)
-  assert.ok(decision)
-  assert.deepEqual(termsOf(asked, decision, choices, String), {
+  assert.deepEqual(termsOf(asked, choices, account, 0), {
     hosts: ['a.example'],
     methods: ['POST'],
     paths: ['/v1'],

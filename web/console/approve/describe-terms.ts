@@ -1,11 +1,15 @@
 /** Describes the chosen terms in plain language, and their risks. */
-import type { AccessRequest, ApproveBody, Grant } from '@sallyport/sdk'
+import type { AccessRequest, Grant } from '@sallyport/sdk'
 import type { GrantMode, MaxAccess } from '@sallyport/protocol/grant-terms'
 import { shortened } from '../../ui/others-text.ts'
 import { count, listOf, listOfFew, theirs } from '../../ui/words.ts'
 import type { Words } from '../../ui/words.ts'
-import { isReading, isWildcard, lastings } from './terms.ts'
-import type { Asked, Choices } from './terms.ts'
+import { canDo, cannotDo, generalVerbs, verbsOf } from './abilities.ts'
+import type { Target } from './abilities.ts'
+import { isWildcard } from './reach.ts'
+import { exceptionsOf } from './exceptions.ts'
+import { draftOf, isAccess, lastings } from './terms.ts'
+import type { Account, Asked, Choices } from './terms.ts'
 
 export interface Terms {
   hosts: readonly string[]
@@ -21,19 +25,19 @@ export interface Terms {
   maxAccess: MaxAccess | null
 }
 
-export function termsOf(asked: Asked, decision: ApproveBody, { lasting }: Choices, formatMoment: Format): Terms {
-  const { expires_at: end } = decision
+/** Of the choices as they are, right or wrong. */
+export function termsOf(asked: Asked, choices: Choices, account: Account | undefined, now: number): Terms {
+  const { hosts, methods, paths, until, calls } = draftOf(asked, choices, account, now)
   return {
-    hosts: decision.allowed_hosts ?? [],
-    methods: decision.allowed_methods ?? asked.methods,
-    paths: decision.allowed_paths ?? asked.paths,
-    calls: decision.max_calls ?? asked.max_calls,
-    lasting:
-      end === undefined ? endless : lasting === 'date' ? `until ${formatMoment(end)}` : `for ${lastings[lasting]}`,
-    hasEnd: end !== undefined,
-    mode: decision.mode ?? 'allow_all',
-    exceptions: decision.exceptions ?? [],
-    maxAccess: decision.max_access ?? null,
+    hosts,
+    methods: methods ?? asked.methods,
+    paths: paths ?? asked.paths,
+    calls: /^\d+$/.test(calls) ? Number(calls) : asked.max_calls,
+    lasting: until === undefined ? endless : `for ${lastings[choices.lasting]}`,
+    hasEnd: until !== undefined,
+    mode: choices.mode,
+    exceptions: exceptionsOf(choices.exceptions).filter(({ paths }) => paths.length > 0),
+    maxAccess: isAccess(choices.permissions) ? choices.permissions : null,
   }
 }
 
@@ -76,6 +80,47 @@ export function sentence(agent: string, account: string, terms: Terms): Words {
   ]
 }
 
+/** The question itself: who wants to do what, in the provider's own terms. `account`: null until there is one. */
+export function question(
+  { agent, provider_name: provider }: Pick<AccessRequest, 'agent' | 'provider_name'>,
+  account: string | null,
+  terms: Terms,
+  target: Target,
+  isOver = false,
+): Words {
+  const { text, joint, such } = canDo(terms, target)
+  const never = isOver ? undefined : cannotDo(terms, target)
+  return [
+    theirs(shortened(agent.name, longestName)),
+    ` ${isOver ? 'wanted' : 'wants'} to ${text} ${joint} your `,
+    theirs(shortened(provider, longestName)),
+    ' account',
+    ...(account === null ? [] : [' ', theirs(shortened(account, longestName))]),
+    `${such}.`,
+    never === undefined ? '' : ` ${never}`,
+  ]
+}
+
+/** Where, and what sets it apart from all calls there: below the question. */
+export function limits({ hosts, paths, calls, exceptions }: Terms): Words {
+  return [
+    'On ',
+    ...listOfFew(hosts, 3),
+    ...(paths
+      ? [
+          ', under ',
+          ...listOfFew(
+            paths.map((path) => shortened(path, longestPath)),
+            3,
+          ),
+        ]
+      : []),
+    calls === null ? '.' : `, up to ${count(calls, 'call')}.`,
+    ...exceptions.slice(0, fewExceptions).flatMap(exceptionWords),
+    ...more(exceptions.length),
+  ]
+}
+
 type Doing = Pick<Terms, 'methods' | 'maxAccess'>
 
 /** What it may do, and with which methods. A limit on what calls do says more than their methods. */
@@ -84,14 +129,11 @@ export function doing({ methods, maxAccess }: Doing): Words {
   return [verbs(methods, maxAccess), ' (', ...listOf(methods), ')']
 }
 
-/** Anything that is not read-only may delete: at many providers a POST can. */
 function verbs(methods: Terms['methods'], maxAccess: Terms['maxAccess']): string {
-  const canRead = methods === null || methods.some(isReading) || maxAccess === 'read'
-  const canChange = maxAccess !== 'read' && (methods === null || !methods.every(isReading))
-  if (!canChange) return 'only read'
-  const change = maxAccess === 'write' ? 'change, but not delete' : 'change and delete'
-  if (!canRead) return change
-  return maxAccess === 'write' ? 'read and change, but not delete' : 'read, change and delete'
+  const able = verbsOf({ methods, maxAccess })
+  const { write: canChange, destructive: canDelete } = able
+  if (!canChange && !canDelete) return 'only read'
+  return generalVerbs(able) + (maxAccess === 'write' ? ', but not delete' : '')
 }
 
 /** Which calls wait for the user. */
@@ -126,7 +168,7 @@ export function risksOf(request: Pick<AccessRequest, 'verified'>, terms: Terms):
     ...(request.verified ? [] : [[unverifiedProvider]]),
     ...(wide.length === 0 ? [] : [[...listOfFew(wide), ' covers every subdomain, no matter who runs it.']]),
     ...(terms.methods === null && terms.maxAccess === null && terms.mode === 'allow_all'
-      ? [['It can change and delete anything the account can, without asking you.']]
+      ? [['It can change and delete anything that the account can, without asking you.']]
       : []),
     ...(terms.hasEnd ? [] : [['No expiry: it stays active until you revoke it.']]),
   ]

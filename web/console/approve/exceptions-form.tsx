@@ -3,8 +3,9 @@ import { Choices, Field, inputLook, Lines } from '../../ui/field.tsx'
 import { actions, mostRules, newRule } from './exceptions.ts'
 import type { Rule } from './exceptions.ts'
 import type { PartProps } from './terms-form.tsx'
+import type { Fault } from './terms.ts'
 
-export function Exceptions({ choices, onChange }: PartProps) {
+export function Exceptions({ choices, faults, onChange }: PartProps) {
   const { exceptions: rules } = choices
   const become = (exceptions: Rule[]) => {
     onChange({ ...choices, exceptions })
@@ -20,6 +21,7 @@ export function Exceptions({ choices, onChange }: PartProps) {
             <Exception
               rule={rule}
               number={index + 1}
+              fault={faults.find(({ name, at }) => name === 'exceptions' && at === index)}
               onChange={(changed) => {
                 become(rules.map((one) => (one.id === rule.id ? changed : one)))
               }}
@@ -48,11 +50,12 @@ export function Exceptions({ choices, onChange }: PartProps) {
 interface ExceptionProps {
   rule: Rule
   number: number
+  fault: Fault | undefined
   onChange: (rule: Rule) => void
   onRemove: () => void
 }
 
-function Exception({ rule, number, onChange, onRemove }: ExceptionProps) {
+function Exception({ rule, number, fault, onChange, onRemove }: ExceptionProps) {
   return (
     <div role="group" aria-label={`Exception ${number}`} className="space-y-3">
       <div className="flex items-center justify-between gap-2">
@@ -79,6 +82,7 @@ function Exception({ rule, number, onChange, onRemove }: ExceptionProps) {
         label="Paths, one per line"
         note="Each covers everything under it."
         name="exceptionPaths"
+        problem={fault?.part === 'exceptionMethods' ? undefined : fault?.text}
         value={rule.paths}
         onChange={(paths) => {
           onChange({ ...rule, paths })
@@ -88,6 +92,7 @@ function Exception({ rule, number, onChange, onRemove }: ExceptionProps) {
         label="Methods"
         note="Leave blank for any."
         name="exceptionMethods"
+        problem={fault?.part === 'exceptionMethods' ? fault.text : undefined}
         placeholder="POST, DELETE"
         autoCapitalize="characters"
         autoComplete="off"

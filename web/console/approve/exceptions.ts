@@ -1,7 +1,8 @@
 /** Exceptions from a grant's mode, as the user types them. */
 import type { ApproveBody } from '@sallyport/sdk'
 import type { ExceptionAction } from '@sallyport/protocol/grant-terms'
-import type { Missing } from './terms.ts'
+import { oddPath } from './reach.ts'
+import type { Fault } from './terms.ts'
 
 export interface Rule {
   /** Identifies it while it is edited. */
@@ -32,17 +33,18 @@ export function exceptionsOf(rules: readonly Rule[]): NonNullable<ApproveBody['e
   })
 }
 
-export function missingException(rules: readonly Rule[]): Missing | undefined {
-  const refuse = (text: string): Missing => ({ name: 'exceptions', text })
-  for (const { paths, methods } of rules) {
+/** At most one for each rule. */
+export function exceptionFaults(rules: readonly Rule[]): Fault[] {
+  return rules.flatMap(({ paths, methods }, at): Fault[] => {
     const chosen = wordsIn(paths)
-    if (chosen.length === 0) return refuse('Enter a path for each exception, or remove it. A single slash is any path.')
-    const odd = chosen.find((path) => !path.startsWith('/'))
-    if (odd !== undefined) return refuse(`A path must start with a slash: ${odd}`)
+    const none = 'Enter a path, or remove this exception. A single slash is any path.'
+    const odd = chosen.length === 0 ? none : oddPath(chosen)
+    if (odd !== undefined) return [{ name: 'exceptions', at, part: 'exceptionPaths', text: odd }]
     const strange = wordsIn(methods).find((method) => !/^[A-Za-z-]{1,30}$/.test(method))
-    if (strange !== undefined) return refuse(`This is not a method: ${strange}`)
-  }
-  return undefined
+    if (strange === undefined) return []
+    const text = `This is not a method: ${strange}`
+    return [{ name: 'exceptions', at, part: 'exceptionMethods', text }]
+  })
 }
 
 function wordsIn(text: string): string[] {

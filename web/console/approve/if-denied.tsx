@@ -1,4 +1,4 @@
-import { Choice, Lines } from '../../ui/field.tsx'
+import { Choice, Choices, Lines } from '../../ui/field.tsx'
 
 export interface Denial {
   reason: string
@@ -7,9 +7,8 @@ export interface Denial {
 
 export function IfDenied({ denial, onChange }: { denial: Denial; onChange: (denial: Denial) => void }) {
   return (
-    <details className="rounded-xl border border-line bg-surface px-4 py-3">
-      <summary className="text-sm font-semibold">If you deny: give a reason or block this agent</summary>
-      <div className="space-y-3 pt-3">
+    <Choices legend="If you deny">
+      <div className="space-y-3">
         <Lines
           label="Reason"
           note="Optional. Shown to the agent."
@@ -30,6 +29,6 @@ export function IfDenied({ denial, onChange }: { denial: Denial; onChange: (deni
           label="Don’t notify me about this agent again"
         />
       </div>
-    </details>
+    </Choices>
   )
 }

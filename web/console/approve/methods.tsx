@@ -1,11 +1,12 @@
 import { Choice, Choices } from '../../ui/field.tsx'
+import { isReading } from './reach.ts'
 import type { PartProps } from './terms-form.tsx'
-import { isReading, offerOf } from './terms.ts'
+import { offerOf, problemAt } from './terms.ts'
 import type { Choices as Chosen } from './terms.ts'
 
 const lists = new Intl.ListFormat('en', { type: 'conjunction' })
 
-export function Methods({ asked, choices, onChange }: PartProps) {
+export function Methods({ asked, choices, faults, onChange }: PartProps) {
   const { eachMethod } = offerOf(asked)
   const radio = (permissions: Chosen['permissions']) => ({
     type: 'radio' as const,
@@ -16,7 +17,7 @@ export function Methods({ asked, choices, onChange }: PartProps) {
     },
   })
   return (
-    <Choices legend="Permissions">
+    <Choices legend="Permissions" problem={problemAt(faults, 'someMethods')}>
       {asked.methods ? (
         <Choice {...radio('asked')} label="Everything it asked for" note={<bdi>{lists.format(asked.methods)}</bdi>} />
       ) : (
@@ -38,7 +39,9 @@ export function Methods({ asked, choices, onChange }: PartProps) {
                 onChange({ ...choices, someMethods: target.checked ? [...others, method] : others })
               }}
               label={<bdi>{method}</bdi>}
-              note={!isReading(method) && <span className="sr-only">can change or delete</span>}
+              note={
+                !isReading(method) && <span className="sr-only">{method === 'DELETE' ? 'deletes' : 'can change'}</span>
+              }
             />
           ))}
         </div>

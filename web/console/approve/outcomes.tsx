@@ -1,15 +1,19 @@
 /** Shown if there is nothing to decide, or not any more. */
-import type { ReactNode } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { Link } from 'wouter'
 import type { AccessRequest, Grant, User } from '@sallyport/sdk'
 import { Action, buttonLook } from '../../ui/action.tsx'
+import { useSay } from '../../ui/message.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
 import { formatMoment } from '../../ui/time.tsx'
-import { Card, View } from '../../ui/view.tsx'
+import { Card, Section, View, focusHeading } from '../../ui/view.tsx'
+import { describeGrant } from '../grants/describe-grant.ts'
+import { Revoke } from '../grants/revoke.tsx'
 import { service } from '../service.ts'
 import { nameOf, useForgetEverything, useHasEnded } from '../session.ts'
-import { sentence, termsOfGrant } from './describe-terms.ts'
-import { labelOf } from './terms.ts'
+import { limits, question, sentence, termsOf, termsOfGrant } from './describe-terms.ts'
+import { firstChoices, labelOf } from './terms.ts'
 
 /** `id`: of the request or call to come back to. */
 export function SignedOut({ id, children }: { id: string; children: string }) {
@@ -63,69 +67,158 @@ export function Settled({ user, request }: { user: User; request: AccessRequest 
   const [title, text] = told[status]
   return (
     <View title={title} lead={text}>
-      {isMine && status === 'approved' ? <Revoking /> : <ToHome />}
+      {isMine && request.grant_id !== null ? (
+        <GrantOf agentId={request.agent.agent_id} grantId={request.grant_id} />
+      ) : (
+        <Asked request={request} />
+      )}
+      {status === 'denied' && <Reconsider agentId={request.agent.agent_id} />}
+      <Links isGranted={isMine && status === 'approved'} />
     </View>
+  )
+}
+
+/** What it was about. */
+export function Asked({ request }: { request: AccessRequest }) {
+  const terms = termsOf(request, firstChoices(request, null), undefined, 0)
+  return (
+    <Card label="The request">
+      <p className="text-lg leading-snug">
+        <Sentence words={question(request, null, terms, { abilities: request.abilities }, true)} />
+      </p>
+      <p className="mt-1 text-sm text-quiet">
+        <Sentence words={limits(terms)} />
+      </p>
+    </Card>
+  )
+}
+
+function GrantOf({ agentId, grantId }: { agentId: string; grantId: string }) {
+  const grant = useQuery({
+    queryKey: ['grants', 'of-agent', agentId],
+    queryFn: ({ signal }) => service.grants.list({ agent_id: agentId, limit: 200 }, { signal }).all(),
+    select: (grants) => grants.find(({ grant_id: id }) => id === grantId),
+  })
+  if (!grant.data) return null
+  const { status } = grant.data
+  return (
+    <Card label="What you granted">
+      <div className="space-y-3">
+        <p className="text-lg leading-snug">
+          <Sentence words={describeGrant(grant.data, formatMoment)} />
+        </p>
+        {status === 'active' ? (
+          <Revoke grant={grant.data} />
+        ) : (
+          <p className="text-sm text-quiet">This access has ended. To renew it, let the agent ask again.</p>
+        )}
+      </div>
+    </Card>
   )
 }
 
 export function Granted({ grant }: { grant: Grant }) {
+  const queries = useQueryClient()
+  // Revoked here or elsewhere meanwhile.
+  const now = useQuery({
+    queryKey: ['grants', 'granted', grant.grant_id],
+    queryFn: () => latest(grant),
+    initialData: grant,
+  })
+  useEffect(() => {
+    void queries.invalidateQueries({ queryKey: ['access-requests'] })
+  }, [queries])
+  const isActive = now.data.status === 'active'
   return (
     <View title="Access granted">
       <Card label="What you granted">
-        <p className="text-lg">
-          <Sentence words={sentence(grant.agent.name, labelOf(grant), termsOfGrant(grant, formatMoment))} />
-        </p>
+        <div className="space-y-3">
+          <p className="text-lg leading-snug">
+            <Sentence words={sentence(grant.agent.name, labelOf(grant), termsOfGrant(grant, formatMoment))} />
+          </p>
+          {isActive ? <Revoke grant={grant} /> : <p className="font-medium text-warn">This access has ended.</p>}
+        </div>
       </Card>
-      <p>The agent is notified automatically. You can close this page.</p>
-      <Revoking />
+      <p>The agent is notified automatically. You can close this page, and revoke the access at any time.</p>
+      <Links isGranted />
     </View>
   )
 }
 
-export function Denied({ isBlocked }: { isBlocked: boolean }) {
+async function latest(grant: Grant): Promise<Grant> {
+  const all = await service.grants.list({ agent_id: grant.agent.agent_id, limit: 200 }).all()
+  return all.find(({ grant_id: id }) => id === grant.grant_id) ?? grant
+}
+
+export function Denied({ request, isBlocked }: { request: AccessRequest; isBlocked: boolean }) {
   return (
     <View
       title="Denied"
       lead={`No access was granted. You won’t be notified about this agent ${isBlocked ? 'again' : 'for a day'}.`}
     >
-      <p>
-        You can change that under{' '}
-        <Link href="/devices" className="text-accent underline">
-          Devices
-        </Link>
-        . You can close this page.
-      </p>
-      <ToHome />
+      <Asked request={request} />
+      <Reconsider agentId={request.agent.agent_id} />
+      <Links />
     </View>
   )
 }
 
-function Revoking() {
+/**
+ * After a denial. It is final, as the agent has been told, but the agent can ask again; what can be undone is that the
+ * user would not hear of it.
+ */
+function Reconsider({ agentId }: { agentId: string }) {
+  const queries = useQueryClient()
+  const { say } = useSay()
+  const muted = useQuery({
+    queryKey: ['muted-agents'],
+    queryFn: ({ signal }) => service.mutedAgents.list({ limit: 200 }, { signal }).all(),
+    select: (agents) => agents.find(({ agent_id: id }) => id === agentId),
+  })
+  if (!muted.data) return null
+  const change = async (act: () => Promise<unknown>, text: string) => {
+    await act()
+    await queries.invalidateQueries({ queryKey: ['muted-agents'] })
+    focusHeading()
+    say(text)
+  }
   return (
-    <>
-      <p>You can revoke it at any time. Calls after that are refused.</p>
-      <Links>
+    <Section
+      title="Changed your mind?"
+      note="The agent has been told, so this denial stands. It can ask again, and you can choose to hear of it."
+    >
+      <div className="flex flex-wrap gap-2">
+        <Action
+          act={() =>
+            change(() => service.mutedAgents.unmute(agentId), 'You’ll be notified when this agent asks again.')
+          }
+        >
+          Let it ask again
+        </Action>
+        {!muted.data.blocked && (
+          <Action
+            look="danger"
+            act={() => change(() => service.mutedAgents.block(agentId), 'You won’t hear of this agent again.')}
+          >
+            Block this agent
+          </Action>
+        )}
+      </div>
+    </Section>
+  )
+}
+
+function Links({ isGranted = false }: { isGranted?: boolean }) {
+  return (
+    <div className="flex flex-wrap gap-2">
+      {isGranted && (
         <Link href="/grants" className={buttonLook('main')}>
           View grants
         </Link>
-        <Link href="/" className={buttonLook('plain')}>
-          Back to Home
-        </Link>
-      </Links>
-    </>
-  )
-}
-
-function ToHome() {
-  return (
-    <Links>
+      )}
       <Link href="/" className={buttonLook('plain')}>
         Back to Home
       </Link>
-    </Links>
+    </div>
   )
-}
-
-function Links({ children }: { children: ReactNode }) {
-  return <div className="flex flex-wrap gap-2">{children}</div>
 }

@@ -5,20 +5,20 @@ import type { AccessRequest, Connection, User } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
 import { useSay } from '../../ui/message.tsx'
 import { isProblem } from '../../ui/problem.ts'
-import { Ago, useNow } from '../../ui/time.tsx'
 import { Card, Notice, View } from '../../ui/view.tsx'
 import { useConnecting } from '../connections/connecting.tsx'
 import { service } from '../service.ts'
 import { nameOf } from '../session.ts'
 import { Accounts } from './accounts.tsx'
 import type { Outcome } from './approve.tsx'
+import { DecisionBar } from './decision-bar.tsx'
 import { IfDenied } from './if-denied.tsx'
 import type { Denial } from './if-denied.tsx'
-import { Summary } from './summary.tsx'
-import { focusField, TermsForm } from './terms-form.tsx'
-import { accountIn, decisionOf, firstChoices } from './terms.ts'
+import { Question, Risks } from './question.tsx'
+import { TermsForm } from './terms-form.tsx'
+import { labelOf, problemAt } from './terms.ts'
+import { useChoices } from './use-choices.ts'
 import { useGuard } from './use-guard.ts'
-import { Wish } from './wish.tsx'
 
 interface PendingProps {
   user: User
@@ -34,14 +34,12 @@ export const asking = 'An agent is requesting access'
 export function Pending(props: PendingProps) {
   const { user, request, accounts, preferred } = props
   const form = useRef<HTMLFormElement>(null)
-  const [choices, setChoices] = useState(() => firstChoices(request, preferred))
+  const chosen = useChoices({ decider: user.user_id, request, accounts, preferred })
+  const { choices, account, change, faults } = chosen
   const [denial, setDenial] = useState<Denial>({ reason: '', isBlocking: false })
   const connecting = useConnecting(`/approve-proxy/${request.access_request_id}`, (account) => {
-    if (account !== undefined) setChoices((now) => ({ ...now, account }))
+    if (account !== undefined) change((now) => ({ ...now, account }))
   })
-  const decided = decisionOf(request, choices, accounts, useNow())
-  const account = accountIn(choices, accounts)
-  const { complain } = useSay()
   const isOnDevice = user.require_device_approval
   const canApprove = !isOnDevice && accounts.some(({ status }) => status === 'active')
   const guard = useGuard(
@@ -50,73 +48,97 @@ export function Pending(props: PendingProps) {
   const { isAnswering, answer } = useAnswering(props)
 
   const approve = async (): Promise<Outcome | undefined> => {
-    const { decision, missing } = decisionOf(request, choices, accounts, Date.now())
-    if (missing) {
-      complain(missing.text)
-      focusField(form.current, missing.name)
-      return undefined
+    const decision = chosen.settle(form.current)
+    if (!decision) return undefined
+    try {
+      const grant = await service.accessRequests.approve(request.access_request_id, decision)
+      chosen.forget()
+      return { grant }
+    } catch (problem) {
+      if (chosen.refuse(problem, form.current)) return undefined
+      throw problem
     }
-    return { grant: await service.accessRequests.approve(request.access_request_id, decision) }
   }
   const deny = async (): Promise<Outcome> => {
     const reason = denial.reason.trim()
     const body = { block: denial.isBlocking, ...(reason !== '' && { reason }) }
     await service.accessRequests.deny(request.access_request_id, body)
+    chosen.forget()
     return { isBlocked: denial.isBlocking }
   }
   const decide = (how: () => Promise<Outcome | undefined>) => (guard.isOnNow() ? undefined : answer(how))
 
   if (connecting.view) return connecting.view
+  const accountPart = request.provider !== null && (
+    <Accounts
+      provider={request.provider}
+      providerName={request.provider_name}
+      accounts={accounts}
+      chosen={account?.connection_id}
+      problem={problemAt(faults, 'account')}
+      onChoose={(account) => {
+        change({ ...choices, account })
+      }}
+      onConnect={connecting.start}
+      onEnter={connecting.enter}
+    />
+  )
+  // One account that works needs no choice. It is named in the question.
+  const isAccountPlain = accounts.length === 1 && canApprove && problemAt(faults, 'account') === undefined
   return (
     <View
       title={asking}
       lead={
         <>
-          You’re signed in as <bdi className="font-medium text-ink">{nameOf(user)}</bdi>. The request expires{' '}
-          <Ago at={request.expires_at} />.
+          You’re signed in as <bdi className="font-medium text-ink">{nameOf(user)}</bdi>.
         </>
       }
     >
-      <Wish user={user} request={request} />
       <form
         ref={form}
-        className="space-y-6"
+        noValidate
+        className="space-y-4"
         onSubmit={(event) => {
           event.preventDefault()
         }}
       >
-        <h2 className="text-lg font-semibold">What you allow</h2>
+        <Question
+          user={user}
+          request={request}
+          account={account ? labelOf(account) : null}
+          terms={chosen.terms}
+          target={chosen.target}
+        />
         {isOnDevice ? (
           <Notice>You approve on your devices only: open this request there. You can still deny it here.</Notice>
         ) : (
-          <Card>
-            <div className="space-y-6">
-              {request.provider !== null && (
-                <Accounts
-                  provider={request.provider}
-                  providerName={request.provider_name}
-                  accounts={accounts}
-                  chosen={account?.connection_id}
-                  onChoose={(account) => {
-                    setChoices({ ...choices, account })
-                  }}
-                  onConnect={connecting.start}
-                  onEnter={connecting.enter}
-                />
-              )}
-              {canApprove && (
+          <Card label="What you allow">
+            <div className="space-y-4">
+              {!isAccountPlain && accountPart}
+              {canApprove ? (
                 <TermsForm
                   asked={request}
                   choices={choices}
                   ownHost={account?.api_host ?? null}
-                  onChange={setChoices}
-                />
+                  faults={faults}
+                  onChange={change}
+                >
+                  {isAccountPlain && accountPart}
+                  <IfDenied denial={denial} onChange={setDenial} />
+                </TermsForm>
+              ) : (
+                <details>
+                  <summary className="font-semibold text-accent">Before you deny</summary>
+                  <div className="pt-3">
+                    <IfDenied denial={denial} onChange={setDenial} />
+                  </div>
+                </details>
               )}
             </div>
           </Card>
         )}
-        {canApprove && <Summary request={request} choices={choices} decided={decided} accounts={accounts} />}
-        <div className="flex flex-wrap gap-3">
+        {canApprove && <Risks request={request} terms={chosen.terms} />}
+        <DecisionBar>
           {canApprove && (
             <Action look="main" isHeld={guard.isOn || isAnswering} act={() => decide(approve)}>
               Approve
@@ -125,8 +147,7 @@ export function Pending(props: PendingProps) {
           <Action look="danger" isHeld={guard.isOn || isAnswering} act={() => decide(deny)}>
             Deny
           </Action>
-        </div>
-        <IfDenied denial={denial} onChange={setDenial} />
+        </DecisionBar>
       </form>
     </View>
   )

@@ -1,40 +1,45 @@
 /** The form for the terms: when calls ask, and for how long. The rest is under “Adjust”. */
-import { Choice, Choices, Field, Lines } from '../../ui/field.tsx'
+import type { ReactNode } from 'react'
+import { Chip, Choice, Choices, Field, Lines } from '../../ui/field.tsx'
 import { shortened } from '../../ui/others-text.ts'
 import { Sentence } from '../../ui/sentence.tsx'
 import { listOfFew } from '../../ui/words.ts'
 import { Exceptions } from './exceptions-form.tsx'
 import { Methods } from './methods.tsx'
 import { Mode } from './mode.tsx'
-import { isWildcard, lastings, offerOf } from './terms.ts'
-import type { Asked, Choices as Chosen, Lasting } from './terms.ts'
+import { isWildcard } from './reach.ts'
+import { lastings, offerOf, problemAt } from './terms.ts'
+import type { Asked, Choices as Chosen, Fault, Lasting } from './terms.ts'
 
 export interface PartProps {
   asked: Asked
   choices: Chosen
   /** The only host that the chosen account's credential is sent to. */
   ownHost: string | null
+  /** Those to be shown now. */
+  faults: readonly Fault[]
   onChange: (choices: Chosen) => void
 }
 
-export function TermsForm(props: PartProps) {
+/** `children`: more to adjust. */
+export function TermsForm({ children, ...props }: PartProps & { children?: ReactNode }) {
   return (
-    <div className="space-y-6">
-      <div className="grid gap-6 sm:grid-cols-2">
+    <div className="space-y-4">
+      <div className="grid gap-x-6 gap-y-3 sm:grid-cols-2">
         <Mode {...props} />
         <HowLong {...props} />
       </div>
-      <Adjust {...props} />
+      <Adjust {...props}>{children}</Adjust>
     </div>
   )
 }
 
 /** What the agent named is already chosen in it, so most people never need to open it. */
-function Adjust(props: PartProps) {
+function Adjust({ children, ...props }: PartProps & { children: ReactNode }) {
   return (
-    <details data-part="adjust" className="border-t border-line pt-4">
+    <details data-part="adjust" className="border-t border-line pt-3">
       <summary className="font-semibold text-accent">
-        Adjust <span className="text-sm font-normal text-quiet">hosts, permissions, paths, call limit, exceptions</span>
+        Adjust <span className="text-sm font-normal text-quiet">account, hosts, permissions and more</span>
       </summary>
       <div className="grid gap-6 pt-4 sm:grid-cols-2">
         <Hosts {...props} />
@@ -44,20 +49,21 @@ function Adjust(props: PartProps) {
           <Calls {...props} />
         </div>
         <Exceptions {...props} />
+        {children}
       </div>
     </details>
   )
 }
 
 /** Focuses a field, wherever it is. */
-export function focusField(form: HTMLElement | null, name: string): void {
-  const field = form?.querySelector<HTMLElement>(`[name=${name}]`)
+export function focusField(form: HTMLElement | null, { name, at = 0, part }: Fault): void {
+  const field = form?.querySelectorAll<HTMLElement>(`[name=${part ?? name}]`)[at]
   const closed = field?.closest('details')
   if (closed) closed.open = true
   field?.focus()
 }
 
-function Hosts({ asked, choices, ownHost, onChange }: PartProps) {
+function Hosts({ asked, choices, ownHost, faults, onChange }: PartProps) {
   const { hosts, hasWildcard } = offerOf(asked)
   if (ownHost !== null)
     return (
@@ -69,7 +75,7 @@ function Hosts({ asked, choices, ownHost, onChange }: PartProps) {
       </Choices>
     )
   return (
-    <Choices legend="Allowed hosts">
+    <Choices legend="Allowed hosts" problem={problemAt(faults, 'hosts')}>
       <div className="max-h-80 overflow-y-auto">
         {hosts.map((host) => (
           <Choice
@@ -94,6 +100,7 @@ function Hosts({ asked, choices, ownHost, onChange }: PartProps) {
           <Field
             label="Or specific subdomains instead of a wildcard"
             name="hostsBelow"
+            problem={problemAt(faults, 'hostsBelow')}
             value={choices.hostsBelow}
             placeholder={hosts.find(isWildcard)?.replace('*', 'name')}
             autoCapitalize="off"
@@ -109,7 +116,7 @@ function Hosts({ asked, choices, ownHost, onChange }: PartProps) {
   )
 }
 
-function Paths({ asked: { paths }, choices, onChange }: PartProps) {
+function Paths({ asked: { paths }, choices, faults, onChange }: PartProps) {
   const choose = (chosen: Chosen['paths']) => () => {
     onChange({ ...choices, paths: chosen })
   }
@@ -135,6 +142,7 @@ function Paths({ asked: { paths }, choices, onChange }: PartProps) {
           <Lines
             label="Paths, one per line"
             name="somePaths"
+            problem={problemAt(faults, 'somePaths')}
             value={choices.somePaths}
             onChange={(somePaths) => {
               onChange({ ...choices, somePaths })
@@ -146,28 +154,29 @@ function Paths({ asked: { paths }, choices, onChange }: PartProps) {
   )
 }
 
-function HowLong({ choices, onChange }: PartProps) {
+function HowLong({ choices, faults, onChange }: PartProps) {
   return (
     <Choices legend="Duration">
-      {(Object.keys(lastings) as Lasting[]).map((lasting) => (
-        <Choice
-          key={lasting}
-          type="radio"
-          name="lasting"
-          checked={choices.lasting === lasting}
-          onChange={() => {
-            onChange({ ...choices, lasting })
-          }}
-          label={lastings[lasting]}
-          note={lasting === 'revoked' && <span className="font-medium text-warn">no expiry</span>}
-        />
-      ))}
+      <div className="flex flex-wrap gap-2">
+        {(Object.keys(lastings) as Lasting[]).map((lasting) => (
+          <Chip
+            key={lasting}
+            name="lasting"
+            checked={choices.lasting === lasting}
+            onChange={() => {
+              onChange({ ...choices, lasting })
+            }}
+            label={lastings[lasting]}
+          />
+        ))}
+      </div>
       {choices.lasting === 'date' && (
-        <div className="max-w-64 pl-9">
+        <div className="max-w-64 pt-2">
           <Field
             label="Expires"
             type="datetime-local"
             name="date"
+            problem={problemAt(faults, 'date')}
             value={choices.date}
             onChange={({ target }) => {
               onChange({ ...choices, date: target.value })
@@ -179,13 +188,14 @@ function HowLong({ choices, onChange }: PartProps) {
   )
 }
 
-function Calls({ asked: { max_calls: most }, choices, onChange }: PartProps) {
+function Calls({ asked: { max_calls: most }, choices, faults, onChange }: PartProps) {
   return (
     <div className="max-w-64">
       <Field
         label="Call limit"
         note={most === null ? 'Leave blank for no limit.' : `It asked for ${most.toLocaleString('en')}.`}
         name="calls"
+        problem={problemAt(faults, 'calls')}
         inputMode="numeric"
         autoComplete="off"
         value={choices.calls}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accountIn, decisionOf, firstChoices } from './terms.ts'
+import { accountIn, decisionOf, faultAt, firstChoices } from './terms.ts'
 import type { Account, Asked, Choices } from './terms.ts'
 
 const now = Date.parse('2026-11-16T10:00:00.000Z')
@@ -19,9 +19,13 @@ function decide(asked: Asked, change: Partial<Choices> = {}, accounts = [ada]) {
 }
 
 function refuses(asked: Asked, change: Partial<Choices>, name: keyof Choices, text: RegExp) {
-  const { missing } = decide(asked, change)
-  assert.equal(missing?.name, name)
-  assert.match(missing.text, text)
+  const { faults, decision } = decide(asked, change)
+  assert.equal(decision, undefined)
+  assert.deepEqual(
+    faults.map((fault) => fault.name),
+    [name],
+  )
+  assert.match(faults[0]?.text ?? '', text)
 }
 
 /** Which calls ask by default. */
@@ -101,7 +105,7 @@ test('an account with a host of its own is allowed at that host alone, if the ag
   const own = asks({ hosts: ['ada.myshopify.com', 'eve.myshopify.com'] })
   assert.deepEqual(hosts(own).decision?.allowed_hosts, ['ada.myshopify.com'])
   for (const strange of [asks({ hosts: ['eve.myshopify.com'] }), asks()]) {
-    assert.match(hosts(strange).missing?.text ?? '', /did not ask for this account’s host: ada\.myshopify\.com/)
+    assert.match(hosts(strange).faults[0]?.text ?? '', /did not ask for this account’s host: ada\.myshopify\.com/)
   }
 })
 
@@ -114,6 +118,10 @@ test('paths must be under the requested ones, by whole segments', () => {
   }
   refuses(asked, { paths: 'some', somePaths: ' ' }, 'somePaths', /at least one path/)
   refuses(asks(), { paths: 'some', somePaths: 'v1' }, 'somePaths', /must start with a slash/)
+  for (const path of ['/mail/../x', '/mail//x', '/a b', '/a?b', '/%2e%2e/x', '/a*']) {
+    refuses(asks(), { paths: 'some', somePaths: path }, 'somePaths', /^A (?:path|\*) /)
+  }
+  assert.deepEqual(decide(asks(), { paths: 'some', somePaths: '/{credential}/sendMessage' }).faults, [])
 })
 
 test("it expires at the chosen time in the user's time zone, never in the past", () => {
@@ -140,6 +148,32 @@ test('the account is an active one: the only one, or the chosen one', () => {
   assert.equal(accountIn(choices, [ada, grace]), grace)
   assert.equal(accountIn(choices, [ada, stale]), ada)
   assert.equal(accountIn({ ...choices, account: 'con_old' }, [ada, grace, stale]), undefined)
-  assert.equal(decide(asks(), {}, [stale]).missing?.name, 'account')
-  assert.equal(decide(asks(), {}, [ada, grace]).missing?.name, 'account')
+  assert.equal(decide(asks(), {}, [stale]).faults[0]?.name, 'account')
+  assert.equal(decide(asks(), {}, [ada, grace]).faults[0]?.name, 'account')
+})
+
+test('everything that is wrong is told at once, each at its field', () => {
+  const rules = [
+    { id: 1, action: 'deny' as const, paths: '/a/../b', methods: '' },
+    { id: 2, action: 'deny' as const, paths: '/a', methods: '' },
+    { id: 3, action: 'deny' as const, paths: '', methods: '' },
+  ]
+  const change = { hosts: [], paths: 'some' as const, somePaths: '', calls: '0', exceptions: rules }
+  const { faults } = decide(asks(), { ...change, lasting: 'date', permissions: 'some', someMethods: [] }, [ada, grace])
+  assert.deepEqual(
+    faults.map(({ name, at }) => (at === undefined ? name : `${name}.${at}`)),
+    ['account', 'hosts', 'someMethods', 'somePaths', 'date', 'calls', 'exceptions.0', 'exceptions.2'],
+  )
+})
+
+test("the service's errors stand at the field of their member, if that is shown", () => {
+  const first = firstChoices(asks(), null)
+  const at = (member: string | undefined, change: Partial<Choices> = {}) =>
+    faultAt(member, 'No', { ...first, ...change })
+  assert.deepEqual(at('max_calls'), { name: 'calls', text: 'No' })
+  assert.deepEqual(at('exceptions.1.paths.0'), { name: 'exceptions', at: 1, part: 'exceptionPaths', text: 'No' })
+  assert.deepEqual(at('allowed_paths.2', { paths: 'some' })?.name, 'somePaths')
+  for (const member of ['allowed_paths.2', 'expires_at', 'allowed_methods', 'other', undefined]) {
+    assert.equal(at(member), undefined)
+  }
 })

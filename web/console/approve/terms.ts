@@ -4,22 +4,14 @@
  */
 import type { AccessRequest, ApproveBody, Connection } from '@sallyport/sdk'
 import type { GrantMode, MaxAccess } from '@sallyport/protocol/grant-terms'
-import { exceptionsOf, missingException } from './exceptions.ts'
+import { exceptionFaults, exceptionsOf } from './exceptions.ts'
 import type { Rule } from './exceptions.ts'
+import { isBelow, isWildcard, oddPath } from './reach.ts'
 
 export type Asked = Pick<AccessRequest, 'hosts' | 'api_hosts' | 'methods' | 'paths' | 'max_calls'>
 export type Account = Pick<Connection, 'connection_id' | 'account_label' | 'status' | 'api_host'>
 
-const reading = ['GET', 'HEAD']
-const usual = [...reading, 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-
-export function isReading(method: string): boolean {
-  return reading.includes(method) || method === 'OPTIONS'
-}
-
-export function isWildcard(host: string): boolean {
-  return host.startsWith('*.')
-}
+const usual = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 export const lastings = {
   hour: '1 hour',
@@ -33,7 +25,7 @@ export type Lasting = keyof typeof lastings
 /** When calls wait for the user. */
 export const modes = {
   allow_all: 'Everything runs',
-  ask_writes: 'Reading runs, changes ask me',
+  ask_writes: 'Reads run, changes ask me',
   ask_all: 'Everything asks me',
 } as const satisfies Record<GrantMode, string>
 
@@ -71,7 +63,7 @@ export function offerOf({ hosts, api_hosts: apiHosts, methods }: Asked): Offer {
 export function firstChoices(asked: Asked, preferred: string | null): Choices {
   const { hosts, paths, max_calls: calls } = asked
   const { hosts: offered, eachMethod } = offerOf(asked)
-  const readable = eachMethod.filter((method) => reading.includes(method))
+  const readable = eachMethod.filter((method) => method === 'GET' || method === 'HEAD')
   return {
     account: preferred ?? '',
     mode: 'ask_writes',
@@ -88,29 +80,48 @@ export function firstChoices(asked: Asked, preferred: string | null): Choices {
   }
 }
 
-/** `name` is that of the first field at fault, or the start of it. */
-export type Missing = { name: keyof Choices; text: string }
-export type Decided = { decision: ApproveBody; missing?: undefined } | { missing: Missing; decision?: undefined }
+/** What is wrong with a choice. `at` and `part`: of several rows, the one at fault, and its field. */
+export interface Fault {
+  name: keyof Choices
+  at?: number
+  part?: 'exceptionPaths' | 'exceptionMethods'
+  text: string
+}
 
-/** The choices as an API request, or the first one that is missing. */
+/** The text at a field. */
+export function problemAt(faults: readonly Fault[], name: Fault['name']): string | undefined {
+  return faults.find((fault) => fault.name === name)?.text
+}
+
+export type Decided = { decision: ApproveBody; faults: [] } | { decision?: undefined; faults: Fault[] }
+
+/** The choices as they are, right or wrong. Without methods or paths: all that were asked for. */
+export function draftOf(asked: Asked, choices: Choices, account: Account | undefined, now: number) {
+  return {
+    hosts: account?.api_host != null ? [account.api_host] : chosenHosts(choices),
+    methods: methodsOf(asked, choices),
+    paths: choices.paths === 'some' ? linesIn(choices.somePaths) : undefined,
+    until: endOf(choices, now),
+    calls: choices.calls.trim(),
+  }
+}
+
+/** The choices as an API request, or everything that is wrong with them. */
 export function decisionOf(asked: Asked, choices: Choices, accounts: readonly Account[], now: number): Decided {
   const account = accountIn(choices, accounts)
-  const hosts = account?.api_host != null ? [account.api_host] : chosenHosts(choices)
-  const methods = methodsOf(asked, choices)
-  const paths = choices.paths === 'some' ? linesIn(choices.somePaths) : undefined
-  const until = endOf(choices, now)
-  const calls = choices.calls.trim()
-  if (!account) return { missing: { name: 'account', text: 'Choose an account for the agent to use.' } }
-  const missing =
-    missingAccount(asked, account) ??
-    missingHosts(asked, hosts) ??
-    (methods?.length === 0 ? { name: 'someMethods' as const, text: 'Choose at least one method.' } : undefined) ??
-    (paths && missingPaths(asked, paths)) ??
-    missingDate(until, now) ??
-    missingCalls(asked, calls) ??
-    missingException(choices.exceptions)
-  if (missing) return { missing }
+  const { hosts, methods, paths, until, calls } = draftOf(asked, choices, account, now)
+  const faults = [
+    accountFault(asked, account),
+    hostsFault(asked, hosts, account),
+    methods?.length === 0 ? { name: 'someMethods' as const, text: 'Choose at least one method.' } : undefined,
+    paths && pathsFault(asked, paths),
+    dateFault(until, now),
+    callsFault(asked, calls),
+    ...exceptionFaults(choices.exceptions),
+  ].filter((fault) => fault !== undefined)
+  if (!account || faults.length > 0) return { faults }
   return {
+    faults: [],
     decision: {
       connection_id: account.connection_id,
       allowed_hosts: hosts,
@@ -123,6 +134,27 @@ export function decisionOf(asked: Asked, choices: Choices, accounts: readonly Ac
       ...(isAccess(choices.permissions) && { max_access: choices.permissions }),
     },
   }
+}
+
+/** The fields of members that the service may refuse. */
+const fieldsOfMembers: Record<string, keyof Choices> = {
+  connection_id: 'account',
+  allowed_hosts: 'hosts',
+  allowed_methods: 'someMethods',
+  allowed_paths: 'somePaths',
+  max_calls: 'calls',
+  expires_at: 'date',
+  exceptions: 'exceptions',
+}
+
+/** What the service found wrong, at the field that it is about. Undefined if there is no such field on the page. */
+export function faultAt(member: string | undefined, text: string, choices: Choices): Fault | undefined {
+  const [root = '', index] = (member ?? '').split('.')
+  const name = fieldsOfMembers[root]
+  if (name === undefined || (name === 'date' && choices.lasting !== 'date')) return undefined
+  if (name === 'somePaths' && choices.paths !== 'some') return undefined
+  if (name === 'someMethods' && choices.permissions !== 'some') return undefined
+  return { name, text, ...(name === 'exceptions' && { at: Number(index), part: 'exceptionPaths' }) }
 }
 
 function chosenHosts({ hosts, hostsBelow }: Choices): string[] {
@@ -138,7 +170,7 @@ function methodsOf(asked: Asked, { permissions, someMethods }: Choices): string[
   return permissions === 'some' ? offerOf(asked).eachMethod.filter((method) => someMethods.includes(method)) : undefined
 }
 
-function isAccess(permissions: Choices['permissions']): permissions is MaxAccess {
+export function isAccess(permissions: Choices['permissions']): permissions is MaxAccess {
   return permissions === 'read' || permissions === 'write'
 }
 
@@ -152,7 +184,9 @@ function endOf({ lasting, date }: Choices, now: number): number | undefined {
 }
 
 /** The credential of an account with a host of its own is sent nowhere else. */
-function missingAccount(asked: Asked, { api_host: host }: Account): Missing | undefined {
+function accountFault(asked: Asked, account: Account | undefined): Fault | undefined {
+  if (!account) return { name: 'account', text: 'Choose an account for the agent to use.' }
+  const { api_host: host } = account
   if (host === null || !isStrange(asked, host)) return undefined
   return { name: 'account', text: `It did not ask for this account’s host: ${host}` }
 }
@@ -161,31 +195,23 @@ function isStrange(asked: Asked, host: string): boolean {
   return !offerOf(asked).hosts.some((one) => one === host || (isWildcard(one) && host.endsWith(one.slice(1))))
 }
 
-function missingHosts(asked: Asked, hosts: readonly string[]): Missing | undefined {
+function hostsFault(asked: Asked, hosts: readonly string[], account: Account | undefined): Fault | undefined {
+  if (account?.api_host != null) return undefined
   if (hosts.length === 0) return { name: 'hosts', text: 'Choose at least one host.' }
   const strange = hosts.find((host) => isStrange(asked, host))
   return strange === undefined ? undefined : { name: 'hostsBelow', text: `It did not ask for this host: ${strange}` }
 }
 
-function missingPaths({ paths }: Asked, chosen: readonly string[]): Missing | undefined {
-  const refuse = (text: string): Missing => ({ name: 'somePaths', text })
+function pathsFault({ paths }: Asked, chosen: readonly string[]): Fault | undefined {
+  const refuse = (text: string): Fault => ({ name: 'somePaths', text })
   if (chosen.length === 0) return refuse('Enter at least one path, or choose the other option.')
-  const odd = chosen.find((path) => !path.startsWith('/'))
-  if (odd !== undefined) return refuse(`A path must start with a slash: ${odd}`)
+  const odd = oddPath(chosen)
+  if (odd !== undefined) return refuse(odd)
   const strange = chosen.find((path) => paths !== null && !paths.some((one) => isBelow(one, path)))
   return strange === undefined ? undefined : refuse(`It did not ask for this path: ${strange}`)
 }
 
-/** Compares whole segments. `*` matches any one segment. */
-function isBelow(pattern: string, path: string): boolean {
-  const [wide, narrow] = [pattern, path].map((text) => text.split('/').filter((segment) => segment !== ''))
-  return (
-    wide?.every((segment, index) => (segment === '*' ? narrow?.[index] !== undefined : segment === narrow?.[index])) ??
-    false
-  )
-}
-
-function missingDate(until: number | undefined, now: number): Missing | undefined {
+function dateFault(until: number | undefined, now: number): Fault | undefined {
   if (until === undefined || until > now) return undefined
   const text = Number.isNaN(until) ? 'Choose an expiry date and time.' : 'That date has passed.'
   return { name: 'date', text }
@@ -193,10 +219,10 @@ function missingDate(until: number | undefined, now: number): Missing | undefine
 
 const manyCalls = 1_000_000_000
 
-function missingCalls({ max_calls: most }: Asked, calls: string): Missing | undefined {
+function callsFault({ max_calls: most }: Asked, calls: string): Fault | undefined {
   const limit = most ?? manyCalls
   if (calls === '' || (/^\d+$/.test(calls) && Number(calls) >= 1 && Number(calls) <= limit)) return undefined
-  return { name: 'calls', text: `The call limit must be a whole number from 1 to ${limit}.` }
+  return { name: 'calls', text: `The call limit must be a whole number from 1 to ${limit.toLocaleString('en')}.` }
 }
 
 /** The only active account is selected automatically. */

@@ -8,7 +8,7 @@ const method = (kind: 'oauth2' | 'api_key') => ({
 })
 const provider = (slug: string, more: Partial<Provider> = {}): Provider => ({
   ...{ provider_id: `prv_${slug}`, provider_name: slug, slug, issuer_url: null, scopes: [], api_hosts: [] },
-  ...{ device_flow: false, auth_methods: [method('oauth2')], docs: [], env: [], verified: true, status: 'active' },
+  ...{ device_flow: false, auth_methods: [method('oauth2')], docs: [], env: [], abilities: [], verified: true, status: 'active' },
   ...more,
 })
 const preset = (id: string, more: Partial<Preset> = {}): Preset => ({

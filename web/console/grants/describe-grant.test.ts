@@ -48,11 +48,11 @@ test('a grant is described by agent, actions, hosts, account and expiry', () => 
   says({ account_label: null, provider_name: null }, `${start}, using your account, until you revoke it.${neverAsks}`)
 })
 
-test('its description never understates its methods', () => {
+test('its description names what its methods can do, and delete only with DELETE', () => {
   const end = `on api.acme.example, using ada@example.com at Acme, until you revoke it.${asks}`
-  says({ allowed_methods: null }, `Mail helper may read, change and delete (any method) ${end}`)
-  says({ allowed_methods: ['GET', 'POST'] }, `Mail helper may read, change and delete (GET and POST) ${end}`)
-  says({ allowed_methods: ['PURGE'] }, `Mail helper may change and delete (PURGE) ${end}`)
+  says({ allowed_methods: null }, `Mail helper may read, change, and delete (any method) ${end}`)
+  says({ allowed_methods: ['GET', 'POST'] }, `Mail helper may read and change (GET and POST) ${end}`)
+  says({ allowed_methods: ['PURGE'] }, `Mail helper may change (PURGE) ${end}`)
   says({ allowed_methods: null, max_access: 'write' }, `Mail helper may read and change, but not delete ${end}`)
 })
 

@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { callsAt, gitErrors, gitReads, writes } from './preset.ts'
+import { all, callsAt, can, gitErrors, gitReads, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 /** A repository can be addressed by name and by number. */
@@ -180,6 +180,19 @@ export const github: Preset = {
     operations: { destructive: ['updateRefs'] },
   },
   pathElsewhere: '/api/v3',
+  abilities: [
+    ...all('your issues and pull requests', 'api.github.com', '/issues'),
+    ...all('your gists', 'api.github.com', '/gists'),
+    ...all('your notifications', 'api.github.com', '/notifications'),
+    ...all('issues', 'api.github.com', '/repos/*/*/issues'),
+    ...all('pull requests', 'api.github.com', '/repos/*/*/pulls'),
+    ...all('releases', 'api.github.com', '/repos/*/*/releases'),
+    ...all('files in repositories', 'api.github.com', '/repos/*/*/contents'),
+    ...all('repositories', 'api.github.com', '/repos'),
+    ...all('your profile', 'api.github.com', '/user'),
+    can('read', 'read', 'code', 'github.com'),
+    can('write', 'push', 'code', 'github.com'),
+  ],
   bodyChecks: ['method_override', 'graphql'],
   errorFormats: gitErrors('github.com', '/*/*'),
   openHosts: ['codeload.github.com', 'objects.githubusercontent.com', 'release-assets.githubusercontent.com'],

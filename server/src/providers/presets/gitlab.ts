@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { callsAt, gitErrors, gitReads, writes } from './preset.ts'
+import { all, callsAt, gitErrors, gitReads, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'gitlab.com'
@@ -151,6 +151,14 @@ export const gitlab: Preset = {
         POST /api/*/projects/*/housekeeping`,
     ),
   },
+  abilities: [
+    ...all('issues', host, '/api/v4/issues'),
+    ...all('merge requests', host, '/api/v4/merge_requests'),
+    ...all('issues', host, '/api/v4/projects/*/issues'),
+    ...all('merge requests', host, '/api/v4/projects/*/merge_requests'),
+    ...all('files in projects', host, '/api/v4/projects/*/repository'),
+    ...all('projects', host, '/api/v4/projects'),
+  ],
   bodyChecks: ['method_override', 'graphql'],
   errorFormats: gitErrors(host, '/**'),
   docs: [

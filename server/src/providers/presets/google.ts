@@ -1,7 +1,13 @@
-import { callsAt, writes } from './preset.ts'
+import { all, callsAt, can, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const watched = ['users/*', 'changes', 'files/*', 'events', 'acl', 'calendarList', 'settings', 'directory/*/users']
+
+const fullMail = 'https://mail.google.com/'
+
+function scopes(names: string): string[] {
+  return names.split(' ').map((name) => `https://www.googleapis.com/auth/${name}`)
+}
 
 export const google: Preset = {
   id: 'google',
@@ -113,6 +119,33 @@ export const google: Preset = {
     ],
     batches: callsAt('*.googleapis.com', 'POST /batch/**'),
   },
+  // With the scopes that allow it. A host is named without paths where all of it is one product.
+  abilities: [
+    can('read', 'read', 'your mail', 'gmail.googleapis.com', {
+      scopes: [fullMail, ...scopes('gmail.readonly gmail.modify')],
+    }),
+    can('write', 'send', 'mail as you', 'gmail.googleapis.com', {
+      ...{ path: '/gmail/v1/users/*/messages/send', only: true },
+      scopes: [fullMail, ...scopes('gmail.modify gmail.compose gmail.send')],
+    }),
+    can('write', 'change', 'your mail', 'gmail.googleapis.com', {
+      scopes: [fullMail, ...scopes('gmail.modify gmail.compose gmail.insert gmail.labels gmail.settings.basic')],
+    }),
+    can('destructive', 'delete', 'your mail', 'gmail.googleapis.com', {
+      scopes: [fullMail, ...scopes('gmail.modify gmail.compose gmail.labels gmail.settings.basic')],
+    }),
+    ...all('your calendars', 'www.googleapis.com', '/calendar'),
+    ...all('your files in Drive', 'www.googleapis.com', '/drive'),
+    ...all('your calendars', 'calendar-json.googleapis.com'),
+    ...all('your contacts', 'people.googleapis.com'),
+    ...all('your documents', 'docs.googleapis.com'),
+    ...all('your spreadsheets', 'sheets.googleapis.com'),
+    ...all('your slides', 'slides.googleapis.com'),
+    ...all('your forms', 'forms.googleapis.com'),
+    ...all('your tasks', 'tasks.googleapis.com'),
+    ...all('your chats', 'chat.googleapis.com'),
+    ...all('your YouTube channel', 'youtube.googleapis.com'),
+  ],
   bodyChecks: ['batch'],
   docs: [
     'https://developers.google.com/identity/protocols/oauth2/web-server',

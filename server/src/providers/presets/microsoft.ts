@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { callsAt, writes } from './preset.ts'
+import { all, callsAt, can, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'graph.microsoft.com'
@@ -141,6 +141,19 @@ export const microsoft: Preset = {
     ),
     batches: callsAt(host, 'POST /*/$batch'),
   },
+  abilities: ['/v1.0/me', '/beta/me', '/v1.0/users/*', '/beta/users/*'].flatMap((user) => [
+    can('write', 'send', 'mail as you', host, {
+      ...{ path: `${user}/sendMail`, only: true },
+      scopes: ['Mail.Send', 'https://graph.microsoft.com/Mail.Send', 'Mail.Send.Shared'],
+    }),
+    ...all('your mail', host, `${user}/messages`),
+    ...all('your mail', host, `${user}/mailFolders`),
+    ...all('your calendars', host, `${user}/calendars`),
+    ...all('your calendars', host, `${user}/events`),
+    ...all('your files', host, `${user}/drive`),
+    ...all('your contacts', host, `${user}/contacts`),
+    ...all('your tasks', host, `${user}/todo`),
+  ]),
   bodyChecks: ['batch'],
   docs: [
     'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow',

@@ -1,4 +1,4 @@
-import { callsAt } from './preset.ts'
+import { all, callsAt, can } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.notion.com'
@@ -62,6 +62,14 @@ export const notion: Preset = {
       parameter: { in: 'body' as const, name, values: ['true'] },
     })),
   },
+  abilities: [
+    ...all('pages', host, '/v1/pages'),
+    ...all('content of pages', host, '/v1/blocks'),
+    ...all('databases', host, '/v1/databases'),
+    ...all('databases', host, '/v1/data_sources'),
+    ...all('comments', host, '/v1/comments'),
+    can('read', 'search', 'your workspace', host, { path: '/v1/search', methods: ['POST'] }),
+  ],
   bodyChecks: [],
   docs: [
     'https://developers.notion.com/reference/authentication',

@@ -1,3 +1,4 @@
+import { Ability } from '@sallyport/protocol/abilities'
 import { AuthMethod } from '@sallyport/protocol/auth-methods'
 import { ApiHost, Scopes, Slug } from '@sallyport/protocol/providers'
 import { Dictionary, DisplayName, Prose, Strict, Text } from '@sallyport/protocol/schema'
@@ -189,6 +190,8 @@ export const PresetSchema = Strict({
   access: Type.Optional(Access),
   /** A prefix of the paths on a self-hosted server, which may have them with or without it. */
   pathElsewhere: Type.Optional(Type.String({ pattern: '^(?:/[\\w.-]+)+$' })),
+  /** What people are told that a grant can do. Hosts without any are described in general words. */
+  abilities: Type.Optional(Type.Array(Strict(Ability.properties), { minItems: 1 })),
   bodyChecks: Type.Array(BodyCheck, { uniqueItems: true }),
   errorFormats: Type.Optional(Type.Array(ErrorFormat, { minItems: 1 })),
   /** Hosts that the API sends clients to for files, by URLs that are enough. Tools read there without a credential. */
@@ -242,3 +245,27 @@ export const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /** An API key that is sent like an OAuth token. */
 export const bearer = { in: 'header', name: 'authorization', template: 'Bearer {api_key}' } as const
+
+type AbilityData = NonNullable<Preset['abilities']>[number]
+type AbilityRest = Partial<Pick<AbilityData, 'path' | 'methods' | 'scopes' | 'only'>>
+
+/** `can('read', 'read', 'your mail', 'gmail.googleapis.com')`: at any path unless `rest` names one. */
+export function can(
+  access: AbilityData['access'],
+  does: string,
+  what: string,
+  host: string,
+  rest: AbilityRest = {},
+): AbilityData {
+  return { does, what, access, host, path: '/', ...rest }
+}
+
+/** Where what is read can also be changed and deleted. */
+export function all(what: string, host: string, path = '/'): AbilityData[] {
+  const at = { path }
+  return [
+    can('read', 'read', what, host, at),
+    can('write', 'change', what, host, at),
+    can('destructive', 'delete', what, host, at),
+  ]
+}

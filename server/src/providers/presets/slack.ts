@@ -1,4 +1,4 @@
-import { callsAt } from './preset.ts'
+import { callsAt, can } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'slack.com'
@@ -124,6 +124,13 @@ export const slack: Preset = {
       { host, path: '/api/bookmarks.remove' },
     ],
   },
+  // Nearly all methods take POST, also those that read.
+  abilities: [
+    can('read', 'read', 'your channels and messages', host, { methods: ['GET', 'POST'] }),
+    can('write', 'post', 'messages as you', host, { path: '/api/chat.postMessage', only: true }),
+    can('write', 'change', 'your channels and messages', host, { methods: ['GET', 'POST'] }),
+    can('read', 'download', 'files', 'files.slack.com'),
+  ],
   bodyChecks: [],
   docs: [
     'https://docs.slack.dev/authentication/tokens',

@@ -1,4 +1,4 @@
-import { bearer, callsAt, writes } from './preset.ts'
+import { all, bearer, callsAt, can, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.stripe.com'
@@ -50,6 +50,16 @@ export const stripe: Preset = {
         POST /v1/privacy/redaction_jobs`,
     ),
   },
+  abilities: [
+    ...all('customers', host, '/v1/customers'),
+    ...all('payments', host, '/v1/payment_intents'),
+    ...all('charges', host, '/v1/charges'),
+    ...all('invoices', host, '/v1/invoices'),
+    ...all('subscriptions', host, '/v1/subscriptions'),
+    ...all('products', host, '/v1/products'),
+    can('read', 'read', 'your balance', host, { path: '/v1/balance' }),
+    can('write', 'make', 'refunds', host, { path: '/v1/refunds', only: true }),
+  ],
   bodyChecks: [],
   docs: [
     'https://docs.stripe.com/keys/restricted-api-keys',

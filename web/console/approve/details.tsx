@@ -1,49 +1,41 @@
-/** The agent's claims and request. Shows clearly which text is the agent's. */
-import { useId } from 'react'
+/** What is known of a request besides the question: who the agent claims to be, and exactly what it asked for. */
 import type { AccessRequest, User } from '@sallyport/sdk'
-import { Quotation } from '../../ui/quotation.tsx'
 import { Row, Rows } from '../../ui/rows.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
-import { Moment } from '../../ui/time.tsx'
-import { Badge, Card, Notice, Theirs } from '../../ui/view.tsx'
+import { Ago, Moment } from '../../ui/time.tsx'
+import { Badge, Theirs } from '../../ui/view.tsx'
 import { theirs } from '../../ui/words.ts'
-import { unverifiedProvider } from './describe-terms.ts'
 import { Before } from './before.tsx'
-import { isReading, isWildcard } from './terms.ts'
+import { isReading, isWildcard } from './reach.ts'
 
-export function Wish({ user, request }: { user?: User; request: AccessRequest }) {
+export function Details({ user, request }: { user?: User; request: AccessRequest }) {
   const { agent, provider, provider_name: name, verified } = request
   return (
-    <Card>
-      <Rows>
-        <Row name="Agent">
-          <p className="text-lg">
-            <Theirs>{agent.name}</Theirs>
-          </p>
-          <AboutAgent {...(user && { user })} request={request} />
+    <Rows>
+      <Row name="Agent">
+        <p>
+          <Theirs>{agent.name}</Theirs>
+        </p>
+        <AboutAgent {...(user && { user })} request={request} />
+      </Row>
+      <Row name="Provider">
+        <p>
+          <Theirs>{name || 'Unknown provider'}</Theirs>
+        </p>
+        {verified && provider !== null && <p className="mt-1 text-sm text-quiet">Set up by your administrator.</p>}
+      </Row>
+      <Row name="Requested access">
+        <Wants request={request} />
+      </Row>
+      <Row name="Time">
+        Requested <Ago at={request.created_at} />. Expires <Ago at={request.expires_at} />.
+      </Row>
+      {request.history && (
+        <Row name="Past activity">
+          <Before history={request.history} />
         </Row>
-        <Row name="Provider">
-          <p className="text-lg">
-            <Theirs>{name || 'Unknown provider'}</Theirs>
-          </p>
-          {provider === null ? (
-            <Aside>This provider has been deleted. You can only deny the request.</Aside>
-          ) : (
-            !verified && <Aside>{unverifiedProvider}</Aside>
-          )}
-          {verified && provider !== null && <p className="mt-1 text-sm text-quiet">Set up by your administrator.</p>}
-        </Row>
-        <Why reason={request.reason} />
-        <Row name="Requested access">
-          <Wants request={request} />
-        </Row>
-        {request.history && (
-          <Row name="Past activity">
-            <Before history={request.history} />
-          </Row>
-        )}
-      </Rows>
-    </Card>
+      )}
+    </Rows>
   )
 }
 
@@ -54,8 +46,7 @@ function AboutAgent({ user, request: { agent, user_hint: hint } }: { user?: User
   return (
     <div className="mt-1 space-y-1 text-sm text-quiet">
       <p>
-        <Badge tone="warn">Unverified</Badge> The agent chose this name. Any agent can register itself; this one did on{' '}
-        <Moment at={agent.registered_at} />.
+        The agent chose this name. Any agent can register itself; this one did on <Moment at={agent.registered_at} />.
       </p>
       {owner !== null && (
         <p>
@@ -83,28 +74,6 @@ function AboutAgent({ user, request: { agent, user_hint: hint } }: { user?: User
   )
 }
 
-function Aside({ children }: { children: string }) {
-  return (
-    <div className="mt-2">
-      <Notice>{children}</Notice>
-    </div>
-  )
-}
-
-function Why({ reason }: { reason: string | null }) {
-  const id = useId()
-  return (
-    <Row name="Why" id={id}>
-      <p className="text-sm text-quiet">{reason ? 'In the agent’s own words, not verified:' : 'No reason given.'}</p>
-      {reason && (
-        <div className="mt-2">
-          <Quotation labelledBy={id}>{reason}</Quotation>
-        </div>
-      )}
-    </Row>
-  )
-}
-
 function Wants({ request }: { request: AccessRequest }) {
   const { hosts, methods, paths, max_calls: calls } = request
   return (
@@ -115,7 +84,7 @@ function Wants({ request }: { request: AccessRequest }) {
         texts={methods}
         none="Not specified"
         isWide={(method) => !isReading(method)}
-        wide="can change or delete"
+        wide={methods?.includes('DELETE') ? 'can change and delete' : 'can change'}
       />
       <Want name="Paths" texts={paths} none="Any" />
       <Want name="Calls" texts={calls === null ? null : [calls.toLocaleString('en')]} none="No limit" />
