@@ -139,9 +139,10 @@ async function seedEnded(
       await tx.insertInto('rate_limits').values(limits).execute()
       for (const { agentId } of people.slice(done, done + perCommit)) {
         const times = { createdAt: ended, lastSeenAt: ended, expiresAt: ended }
-        const session = { sessionId: newId('ses', ended), userId, ...times, revokedAt: null }
+        const session = { sessionId: newId('ses', ended), userId, ...times, revokedAt: null, isOperator: false }
         await stores.sessions.insert(tx, session, randomBytes(32))
-        await stores.loginTokens.insert(tx, { tokenHash: randomBytes(32), userId, createdAt: ended, expiresAt: ended })
+        const token = { tokenHash: randomBytes(32), userId, createdAt: ended, expiresAt: ended, isOperator: false }
+        await stores.loginTokens.insert(tx, token)
         await stores.accessRequests.insert(tx, {
           accessRequestId: newId('req', ended),
           agentId,

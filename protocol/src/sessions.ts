@@ -71,6 +71,9 @@ export type LoginReply = Static<typeof LoginReply>
 export const MeReply = Type.Object({
   user: User,
   session: Nullable(Session),
+  operator: Type.Boolean({
+    description: 'Whether this session may act as the operator: it began with the link of a service on its own machine',
+  }),
   device: Nullable(
     Type.Object(Device.properties, { description: 'Set if a device makes the request; a device has no other session' }),
   ),

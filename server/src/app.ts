@@ -105,8 +105,8 @@ export interface App {
   cutOffCalls: () => Promise<void>
   /** Starts no more refreshes, callbacks and pushes. Resolves once none is running. */
   jobsEnded: () => Promise<void>
-  /** A one-time login link for the local owner. */
-  ownerLoginUrl: () => Promise<Secret>
+  /** A one-time login link for the local owner, who is the operator too if the link is for them alone. */
+  ownerLoginUrl: (role?: { isOperator: boolean }) => Promise<Secret>
 }
 
 export async function createApp(given: AppNeeds): Promise<App> {
@@ -188,6 +188,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
     checkListeners: listeners.check,
     cutOffCalls: calls.cutOff,
     jobsEnded: jobs.ended,
-    ownerLoginUrl: async () => loginUrl(config, (await issueLoginToken(needs, { handle: ownerHandle }, {})).loginToken),
+    ownerLoginUrl: async (role = { isOperator: false }) =>
+      loginUrl(config, (await issueLoginToken(needs, { handle: ownerHandle }, role)).loginToken),
   }
 }

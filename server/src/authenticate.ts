@@ -3,6 +3,7 @@
  * otherwise the service does not start. The credential is checked in the database before the body is read, again after
  * a body that was slow to arrive, and again, under a lock, in every transaction that acts for the caller.
  */
+import { operatorHeader } from '@sallyport/protocol/operator-header'
 import { sessionCookie } from '@sallyport/protocol/sessions'
 import type { FastifyRequest } from 'fastify'
 import { agentKey } from './agents/agent.ts'
@@ -20,6 +21,7 @@ import { hasCookie, onlyCookie } from './platform/http/cookies.ts'
 import { tunnelledOf } from './platform/http/tunnelled.ts'
 import { Secret } from './platform/secret.ts'
 import { hashToken, isSameHash, isWellFormedToken } from './platform/tokens.ts'
+import { isForThisMachine } from './sessions/operator.ts'
 import { isLastSeenOutdated, sessionEnds, statusOf } from './sessions/session.ts'
 import type { Session } from './sessions/session.ts'
 import type { SessionStore } from './sessions/session-store.ts'
@@ -34,7 +36,8 @@ export type Actor =
   | { kind: 'device'; user: User; device: Device }
   /** Has a key that an agent made for its tools. */
   | ({ kind: 'tool' } & CallingTool)
-  | { kind: 'admin' }
+  /** By the admin token, or by the session of a local operator. */
+  | { kind: 'admin'; operator?: { user: User; session: Session } }
   /** Has the metrics token. */
   | { kind: 'collector' }
 
@@ -61,7 +64,7 @@ declare module 'fastify' {
 }
 
 interface AuthenticateNeeds {
-  config: Pick<Config, 'baseUrl' | 'sessionIdleSeconds' | 'metricsToken'>
+  config: Pick<Config, 'baseUrl' | 'host' | 'trustProxy' | 'sessionIdleSeconds' | 'metricsToken'>
   database: Database
   agents: AgentStore
   users: UserStore
@@ -187,7 +190,10 @@ export function onBehalfOf<Needs extends { database: Database }>(request: Fastif
  */
 async function holdCredential(needs: AuthenticateNeeds, tx: Queries, actor: Actor): Promise<boolean> {
   const { config, database, agents, users, sessions, devices, clock } = needs
-  if (actor.kind === 'admin' || actor.kind === 'collector') return true
+  if (actor.kind === 'admin') {
+    return !actor.operator || holdCredential(needs, tx, { kind: 'user', ...actor.operator })
+  }
+  if (actor.kind === 'collector') return true
   if ('agent' in actor) return agents.lockWithToken(database, tx, actor.agent.agentId, actor.tokenHash)
   const { userId } = actor.user
   const user = await users.lock(database, tx, userId)
@@ -218,8 +224,21 @@ async function identify(request: FastifyRequest, needs: IdentifyNeeds): Promise<
   const token = onlyCookie(request, sessionCookie)
   const actor = token === undefined ? undefined : await bySessionToken(token, needs)
   if (!actor) throw new ServiceError('unauthenticated')
+  if (request.headers[operatorHeader] !== undefined) return asOperator(request, actor, needs)
   if (!['GET', 'HEAD'].includes(request.method)) assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: true })
   return actor
+}
+
+/**
+ * Only where the page asks for it, so that a user's request never becomes an admin's by itself. No other site can send
+ * this header: a browser would have to be allowed to first, and nothing here allows it.
+ */
+function asOperator(request: FastifyRequest, actor: Actor, { config }: IdentifyNeeds): Actor {
+  assertNotCrossSite(request, config.baseUrl, { isBrowser: true })
+  if (actor.kind === 'user' && actor.session.isOperator && isForThisMachine(config)) {
+    return { kind: 'admin', operator: { user: actor.user, session: actor.session } }
+  }
+  throw new ServiceError('forbidden', { message: 'This session is not the operator’s. Use the admin token.' })
 }
 
 async function byBearer(authorization: string, address: string, needs: IdentifyNeeds): Promise<Actor> {

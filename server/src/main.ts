@@ -35,6 +35,7 @@ import type { Log } from './platform/operations/log.ts'
 import type { Secret } from './platform/secret.ts'
 import { openVault } from './platform/vault/vault.ts'
 import { generateReference } from './reference/openapi-routes.ts'
+import { isForThisMachine } from './sessions/operator.ts'
 import { ignoreOtherSignals, onReload, onStopSignal } from './signals.ts'
 import { startScreen } from './start-screen.ts'
 import { readVersion } from './version.ts'
@@ -194,7 +195,9 @@ function serveAsWorker(running: Running, firstProcess: FirstProcess): void {
 }
 
 async function announce({ app, config, audience }: Pick<Running, 'app' | 'config' | 'audience'>): Promise<void> {
-  const loginUrl = audience.mayHaveLink ? await ownerLink(app) : undefined
+  // A link that is kept in a log, or that works from elsewhere, is not for the operator.
+  const isOperator = isForThisMachine(config) && !audience.isKept
+  const loginUrl = audience.mayHaveLink ? await ownerLink(app, isOperator) : undefined
   process.stdout.write(startScreen(config, audience, { loginUrl, gateway: app.gateway.address() }))
 }
 
@@ -205,7 +208,7 @@ async function announce({ app, config, audience }: Pick<Running, 'app' | 'config
 function audienceOf(config: Config, env: NodeJS.ProcessEnv, user: string | undefined): Audience {
   const isOfThisMachine = isLoopback(config.host) && isLoopback(config.baseUrl.hostname)
   const isKept = user !== undefined || isJournal(env)
-  return { user, mayHaveLink: process.stdout.isTTY || (isOfThisMachine && !isKept) }
+  return { user, isKept, mayHaveLink: process.stdout.isTTY || (isOfThisMachine && !isKept) }
 }
 
 /** systemd.exec(5): a terminal may have inherited the variable, so check that it names our own output. */
@@ -216,9 +219,9 @@ function isJournal(env: NodeJS.ProcessEnv): boolean {
 }
 
 /** Undefined if an admin has disabled the owner: the service still starts for other users. */
-async function ownerLink(app: App): Promise<Secret | undefined> {
+async function ownerLink(app: App, isOperator: boolean): Promise<Secret | undefined> {
   try {
-    return await app.ownerLoginUrl()
+    return await app.ownerLoginUrl({ isOperator })
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'conflict') return undefined
     throw error

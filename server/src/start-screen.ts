@@ -10,6 +10,8 @@ export interface Audience {
   /** The user given with `--user`. */
   user: string | undefined
   mayHaveLink: boolean
+  /** What is printed stays in a log that others may read. */
+  isKept: boolean
 }
 
 /** Printed after `npm start`: the URLs, the path of the admin token, and commands to try. */

@@ -6,6 +6,7 @@ import { actingPerson, onBehalfOf } from '../authenticate.ts'
 import type { Config } from '../config/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
+import { isForThisMachine } from '../sessions/operator.ts'
 import { sessionEnds } from '../sessions/session.ts'
 import { sessionView } from '../sessions/session-routes.ts'
 import type { User } from '../sessions/user.ts'
@@ -16,13 +17,17 @@ import type { DeviceApprovalNeeds } from './device-approval.ts'
 import { deviceView } from './device-view.ts'
 
 /** The current user, and whether they require device approval. In this folder because both need devices. */
-export function meRoutes(http: Http, needs: DeviceApprovalNeeds & { config: Pick<Config, 'sessionIdleSeconds'> }) {
+export function meRoutes(
+  http: Http,
+  needs: DeviceApprovalNeeds & { config: Pick<Config, 'sessionIdleSeconds' | 'host' | 'baseUrl' | 'trustProxy'> },
+) {
   const { config, clock } = needs
   const view = (request: FastifyRequest, user: User): Static<typeof MeReply> => {
     const { session, device } = actingPerson(request)
     return {
       user: userView(user),
       session: session ? sessionView(session, session, sessionEnds(config.sessionIdleSeconds, clock())) : null,
+      operator: session?.isOperator === true && isForThisMachine(config),
       device: device ? deviceView(device) : null,
     }
   }

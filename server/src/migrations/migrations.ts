@@ -21,6 +21,7 @@ import { heldCalls } from './0016-held-calls.ts'
 import { toolKeys } from './0017-tool-keys.ts'
 import { gateway } from './0018-gateway.ts'
 import { pauses } from './0019-pauses.ts'
+import { operatorSessions } from './0020-operator-sessions.ts'
 
 /**
  * In order. A released migration is never edited, and there are no down migrations. docs/storage.md describes the
@@ -46,6 +47,7 @@ export const migrations: readonly Migration[] = [
   toolKeys,
   gateway,
   pauses,
+  operatorSessions,
 ]
 
 /** Applies all pending migrations. */

@@ -39,7 +39,8 @@ export async function issueLoginToken(
   {
     lifetimeSeconds = needs.config.loginTokenSeconds,
     requestId,
-  }: { lifetimeSeconds?: number | undefined; requestId?: string },
+    isOperator = false,
+  }: { lifetimeSeconds?: number | undefined; requestId?: string; isOperator?: boolean },
 ): Promise<IssuedLoginToken> {
   const { database, loginTokens, audit, clock } = needs
   const createdAt = clock()
@@ -49,7 +50,7 @@ export async function issueLoginToken(
     const user = await findOrMakeUser(needs, tx, whom, createdAt)
     if (user.disabledAt) throw new ServiceError('conflict', { message: 'This user is disabled.' })
     const { userId } = user
-    await loginTokens.insert(tx, { tokenHash: hashToken(loginToken), userId, createdAt, expiresAt })
+    await loginTokens.insert(tx, { tokenHash: hashToken(loginToken), userId, createdAt, expiresAt, isOperator })
     await audit.append(tx, { event: 'login_token.issued', at: createdAt, requestId, userId })
     return userId
   })

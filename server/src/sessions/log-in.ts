@@ -37,10 +37,13 @@ export async function logIn(
   const sessionToken = mintToken('session')
   return database.transaction(async (tx) => {
     const now = clock()
-    const userId = await loginTokens.consume(tx, tokenHash, now)
-    const user = userId && (await users.find(tx, userId))
+    const consumed = await loginTokens.consume(tx, tokenHash, now)
+    const user = consumed && (await users.find(tx, consumed.userId))
     if (!user || user.disabledAt) throw notUsable()
-    const session = await startSession(needs, tx, user, { sessionToken, at: now, requestId })
+    const session = await startSession(needs, tx, user, {
+      ...{ sessionToken, at: now, requestId },
+      isOperator: consumed.isOperator,
+    })
     return { user, session, sessionToken }
   })
 }

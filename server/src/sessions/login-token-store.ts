@@ -8,6 +8,7 @@ interface LoginTokenRow {
   created_at: number
   expires_at: number
   used_at: number | null
+  is_operator: number
 }
 
 declare module '../platform/database/tables.ts' {
@@ -21,6 +22,8 @@ interface LoginToken {
   userId: string
   createdAt: Date
   expiresAt: Date
+  /** Its session may act as the operator. */
+  isOperator: boolean
 }
 
 export const loginTokenStore = {
@@ -33,6 +36,7 @@ export const loginTokenStore = {
         created_at: token.createdAt.getTime(),
         expires_at: token.expiresAt.getTime(),
         used_at: null,
+        is_operator: token.isOperator ? 1 : 0,
       })
       .execute()
   },
@@ -53,16 +57,20 @@ export const loginTokenStore = {
   },
 
   /** One conditional write: of several concurrent attempts, only one gets the user. */
-  consume: async (tx: Queries, tokenHash: Uint8Array, now: Date): Promise<string | undefined> => {
+  consume: async (
+    tx: Queries,
+    tokenHash: Uint8Array,
+    now: Date,
+  ): Promise<{ userId: string; isOperator: boolean } | undefined> => {
     const row = await tx
       .updateTable('login_tokens')
       .set({ used_at: now.getTime() })
       .where('token_hash', '=', tokenHash)
       .where('used_at', 'is', null)
       .where('expires_at', '>', now.getTime())
-      .returning('user_id')
+      .returning(['user_id', 'is_operator'])
       .executeTakeFirst()
-    return row?.user_id
+    return row && { userId: row.user_id, isOperator: row.is_operator === 1 }
   },
 
   dropExpired: (queries: Queries, now: Date): Promise<number> =>

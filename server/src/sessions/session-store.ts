@@ -16,6 +16,7 @@ interface SessionRow {
   last_seen_at: number
   expires_at: number
   revoked_at: number | null
+  is_operator: number
 }
 
 declare module '../platform/database/tables.ts' {
@@ -31,6 +32,7 @@ const columns = [
   'sessions.last_seen_at',
   'sessions.expires_at',
   'sessions.revoked_at',
+  'sessions.is_operator',
 ] as const
 
 export const sessionStore = {
@@ -45,6 +47,7 @@ export const sessionStore = {
         last_seen_at: session.lastSeenAt.getTime(),
         expires_at: session.expiresAt.getTime(),
         revoked_at: null,
+        is_operator: session.isOperator ? 1 : 0,
       })
       .execute()
   },
@@ -176,5 +179,6 @@ function toSession(row: Omit<SessionRow, 'token_hash'>): Session {
     lastSeenAt: new Date(row.last_seen_at),
     expiresAt: new Date(row.expires_at),
     revokedAt: fromTime(row.revoked_at),
+    isOperator: row.is_operator === 1,
   }
 }

@@ -7,6 +7,8 @@ export interface Session {
   /** It ends then even if it is in use. */
   expiresAt: Date
   revokedAt: Date | null
+  /** Began with the link of a local start. */
+  isOperator: boolean
 }
 
 export type SessionStatus = 'active' | 'expired' | 'revoked'

@@ -20,6 +20,7 @@ export interface SessionStart {
   requestId: string
   /** The login provider, unless the user signed in with a login token. */
   via?: string
+  isOperator?: boolean
 }
 
 /** Call it in the transaction that authenticates the user. */
@@ -27,7 +28,7 @@ export async function startSession(
   { config, sessions, audit }: StartSessionNeeds,
   tx: Queries,
   { userId }: User,
-  { sessionToken, at, requestId, via }: SessionStart,
+  { sessionToken, at, requestId, via, isOperator = false }: SessionStart,
 ): Promise<Session> {
   const session: Session = {
     sessionId: newId('ses', at),
@@ -36,9 +37,14 @@ export async function startSession(
     lastSeenAt: at,
     expiresAt: new Date(at.getTime() + config.sessionSeconds * 1000),
     revokedAt: null,
+    isOperator,
   }
   await sessions.insert(tx, session, hashToken(sessionToken))
-  const detail = { session_id: session.sessionId, ...(via !== undefined && { via }) }
+  const detail = {
+    session_id: session.sessionId,
+    ...(via !== undefined && { via }),
+    ...(isOperator && { operator: true }),
+  }
   await audit.append(tx, { event: 'session.started', at, requestId, userId, detail })
   return session
 }
