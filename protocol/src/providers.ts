@@ -135,6 +135,23 @@ const credentials = {
 export const ProviderCredentialsBody = Strict(credentials)
 export type ProviderCredentialsBody = Static<typeof ProviderCredentialsBody>
 
+/** Which client to test: one that is given, or the stored one of a provider. */
+export const TestClientBody = Strict({
+  preset: Type.Optional(Text({ minLength: 1, maxLength: 40, description: 'Instead of provider_id' })),
+  provider_id: Type.Optional(Text({ minLength: 1, maxLength: 100 })),
+  ...credentials,
+  client_id: Type.Optional(Type.String({ pattern: clientIdPattern.source, description: 'Default: the stored one' })),
+})
+export type TestClientBody = Static<typeof TestClientBody>
+
+export const TestClientReply = Type.Object({
+  result: Type.Enum(['accepted', 'refused', 'unknown'], {
+    description: 'unknown: the provider answers alike for a client that it does not know',
+  }),
+  error: Nullable(Type.String({ description: 'The error code of the provider' })),
+})
+export type TestClientReply = Static<typeof TestClientReply>
+
 const apiHostsSize = { minItems: 1, maxItems: 100, uniqueItems: true }
 const apiHostsReplaced =
   'All hosts that tokens may be sent to; replaces the list. Existing grants do not cover added hosts; calls to removed hosts are refused immediately.'
@@ -202,6 +219,7 @@ export const Preset = Type.Object({
       'The provider is created with the first account',
   }),
   redirect_uri: Type.String({ description: 'The redirect URI to register with the provider' }),
+  register_url: Nullable(Type.String({ description: "The provider's own page where an OAuth app is registered" })),
   notes: Nullable(Type.String({ description: 'Notes for registering the client' })),
   docs: Type.Array(Type.String()),
 })

@@ -1,3 +1,4 @@
+import { operatorHeader } from '@sallyport/protocol/operator-header'
 import { auditOf } from './audit.ts'
 import type { Audit } from './audit.ts'
 import { listing } from './listing.ts'
@@ -6,9 +7,8 @@ import { createTransport, segment } from './transport.ts'
 import type { CallOptions, ClientOptions } from './transport.ts'
 import type * as wire from './wire.ts'
 
-export interface AdminClientOptions extends ClientOptions {
-  adminToken: string
-}
+/** `asOperator`: in a browser, with the session of a local operator instead of the token. */
+export type AdminClientOptions = ClientOptions & ({ adminToken: string } | { asOperator: true })
 
 type Options = CallOptions | undefined
 /** Admins see the full details of each provider. */
@@ -45,6 +45,8 @@ export interface AdminClient {
       body: wire.ProviderEndpointsBody,
       options?: Options,
     ) => Promise<wire.ProviderDetails>
+    /** Asks the provider whether it knows an OAuth client, before it is saved. Stores nothing. */
+    testClient: (body: wire.TestClientBody, options?: Options) => Promise<wire.TestClientReply>
     setCredentials: (
       providerId: string,
       body: wire.ProviderCredentialsBody,
@@ -84,7 +86,8 @@ export interface AdminClient {
  * ```
  */
 export function createAdminClient(given: AdminClientOptions): AdminClient {
-  const transport = createTransport(given, given.adminToken)
+  const transport =
+    'adminToken' in given ? createTransport(given, given.adminToken) : createTransport(withHeader(given))
   const post = <T>(path: string, body: unknown, options: Options) =>
     transport.json<T>({ method: 'POST', path, body }, options)
   const act = (noun: string, verb: string) => (id: string, options: Options) =>
@@ -113,6 +116,7 @@ export function createAdminClient(given: AdminClientOptions): AdminClient {
         transport.json({ method: 'PATCH', path: `/v4/providers/${segment(id)}`, body }, options),
       setEndpoints: (id, body, options) =>
         transport.json({ method: 'PATCH', path: `/v4/providers/${segment(id)}/endpoints`, body }, options),
+      testClient: (body, options) => post('/v4/providers/test-client', body, options),
       setCredentials: (id, body, options) =>
         transport.json({ method: 'PATCH', path: `/v4/providers/${segment(id)}/credentials`, body }, options),
       enable: act('providers', 'enable'),
@@ -129,5 +133,16 @@ export function createAdminClient(given: AdminClientOptions): AdminClient {
     },
     audit: auditOf(transport),
     health: (options) => transport.json({ method: 'GET', path: '/v4/health' }, options),
+  }
+}
+
+function withHeader({ fetch = globalThis.fetch.bind(globalThis), ...given }: ClientOptions): ClientOptions {
+  return {
+    ...given,
+    fetch: (url, init) => {
+      const headers = new Headers(init?.headers)
+      headers.set(operatorHeader, '1')
+      return fetch(url, { ...init, headers })
+    },
   }
 }

@@ -91,6 +91,8 @@ export type {
   ProviderEndpointsBody,
   ProviderDetails,
   ProviderPage,
+  TestClientBody,
+  TestClientReply,
   UpdateProviderBody,
 } from '@sallyport/protocol/providers'
 export type { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'

@@ -32,6 +32,7 @@ onBothDatabases('access requests', (engine) => {
       provider_name: 'Acme',
       verified: true,
       api_hosts: ['api.acme.example', '*.files.acme.example', 'mail.acme.example:8443'],
+      abilities: [],
       hosts: ['api.acme.example'],
       methods: ['GET', 'POST'],
       paths: ['/mail/*/drafts'],

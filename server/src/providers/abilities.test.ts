@@ -24,7 +24,10 @@ test('abilities are those of the preset, at the hosts that are asked for', () =>
 test('each ability is at a host of its preset, and short', () => {
   for (const { id, abilities = [], apiHosts } of presets) {
     for (const { does, what, host } of abilities) {
-      assert.ok(apiHosts.some((one) => matchesHost(one, host)), `${id}: ${host}`)
+      assert.ok(
+        apiHosts.some((one) => matchesHost(one, host)),
+        `${id}: ${host}`,
+      )
       assert.ok(does.length < 12 && what.length < 40, `${id}: ${does} ${what}`)
     }
   }

@@ -28,6 +28,7 @@ onBothDatabases('an admin creates a provider', (engine) => {
       api_hosts: ['login.acme.example'],
       device_flow: false,
       auth_methods: [{ ...oauth2Method, checks: 'account' }],
+      abilities: [],
       verified: true,
       status: 'active',
       source: 'admin',

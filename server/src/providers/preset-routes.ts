@@ -80,6 +80,7 @@ function viewOf(preset: Preset, baseUrl: URL): Omit<PresetView, 'connectable'> {
     auth_methods: formsOf(preset),
     needs_client: !needsNoClient(preset),
     redirect_uri: redirectUri(baseUrl, id),
+    register_url: oauth?.registerUrl ?? null,
     notes: oauth?.notes ?? null,
     docs: [...docs],
   }

@@ -16,6 +16,7 @@ const publicMembers = [
   'auth_methods',
   'docs',
   'env',
+  'abilities',
   'verified',
   'status',
 ]

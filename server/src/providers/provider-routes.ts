@@ -5,12 +5,15 @@ import {
   ProviderDetails,
   ProviderEndpointsBody,
   ProviderPage,
+  TestClientBody,
+  TestClientReply,
   UpdateProviderBody,
 } from '@sallyport/protocol/providers'
 import { IdInPath, NoBody } from '@sallyport/protocol/schema'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
+import { Secret } from '../platform/secret.ts'
 import { changeCredentials } from './change-credentials.ts'
 import { createProvider } from './create.ts'
 import type { CreateProviderNeeds } from './create.ts'
@@ -22,6 +25,7 @@ import { detailsView, publicView } from './provider-view.ts'
 import type { Provider } from './provider.ts'
 import { rediscoverProvider } from './rediscover.ts'
 import { setEndpoints } from './set-endpoints.ts'
+import { testClient } from './test-client.ts'
 import { updateProvider } from './update.ts'
 
 const tags = ['Providers']
@@ -68,6 +72,30 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
       const provider = await createProvider(needs, newProviderOf(body), id)
       return reply.code(201).send(details(provider))
     },
+  )
+
+  http.post(
+    '/v4/providers/test-client',
+    {
+      config: { allow: ['admin'] },
+      schema: {
+        tags,
+        summary: 'Test an OAuth client',
+        description:
+          'Asks the token endpoint of a preset or provider whether it knows the client. Nothing is stored. Without ' +
+          '`client_id` the stored client of the provider is tested.',
+        body: TestClientBody,
+        response: { 200: TestClientReply },
+      },
+    },
+    ({ body: { preset, provider_id: providerId, client_id: clientId, ...credentials } }) =>
+      testClient(needs, {
+        preset,
+        providerId,
+        clientId,
+        clientSecret: credentials.client_secret === undefined ? undefined : new Secret(credentials.client_secret),
+        authMethod: credentials.token_endpoint_auth_method,
+      }),
   )
 
   http.patch(

@@ -9,10 +9,12 @@ import type { Egress } from '../egress/egress.ts'
 import type { SuppliedBy } from '../egress/destinations.ts'
 import { ServiceError } from '../errors.ts'
 import { Secret } from '../secret.ts'
+import { checkClient } from './check-client.ts'
+import type { ClientCheck } from './check-client.ts'
 import { joinScopes, keepingTokens, splitScopes, translating } from './dialect.ts'
 import type { Dialect } from './dialect.ts'
 import { isNotFound, judging } from './failures.ts'
-import { isSameIssuer, metadataMembers, OAuthAnswerInvalid } from './oauth-client.ts'
+import { isSameIssuer, metadataMembers, OAuthAnswerInvalid, OAuthRefused } from './oauth-client.ts'
 import type { AuthMethod, Metadata, OAuthClient, Tokens } from './oauth-client.ts'
 
 /** What has to be stored until the authorization response. */
@@ -128,6 +130,24 @@ export function createOAuth({ egress }: { egress: Egress }) {
           ...(nonce !== undefined && { expectedNonce: nonce }),
         })
         return toTokens(answer)
+      }),
+
+    /** Whether the server knows the client, as far as it lets anyone tell. */
+    checkClient: (client: OAuthClient, redirectUri: string): Promise<ClientCheck> =>
+      checkClient(client, async (one) => {
+        const parameters = {
+          code: oidc.randomState(),
+          redirect_uri: redirectUri,
+          ...(!client.dialect.omitsPkce && { code_verifier: oidc.randomPKCECodeVerifier() }),
+        }
+        try {
+          await judging(() => oidc.genericGrantRequest(configure(one), 'authorization_code', parameters))
+        } catch (error) {
+          if (error instanceof OAuthRefused) return error.code
+          if (!(error instanceof OAuthAnswerInvalid)) throw error
+        }
+        // An answer that means nothing, or tokens for a code that never was.
+        return 'unreadable_error'
       }),
 
     refresh: (client: OAuthClient, refreshToken: Secret): Promise<Tokens> =>

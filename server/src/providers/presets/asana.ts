@@ -34,6 +34,7 @@ export const asana: Preset = {
     revocationUrl: 'https://app.asana.com/-/oauth_revoke',
     userinfoUrl: 'https://app.asana.com/api/1.0/openid_connect/userinfo',
     tokenEndpointAuthMethod: 'client_secret_post',
+    registerUrl: 'https://app.asana.com/0/my-apps',
     defaultScopes: ['users:read', 'workspaces:read', 'projects:read', 'tasks:read'],
     account: {
       from: 'request',

@@ -14,6 +14,7 @@ export const atlassian: Preset = {
     tokenUrl: 'https://auth.atlassian.com/oauth/token',
     tokenEndpointAuthMethod: 'client_secret_post',
     dialect: { isAlwaysBearer: true },
+    registerUrl: 'https://developer.atlassian.com/console/myapps/',
     defaultScopes: ['read:me', 'read:jira-work', 'offline_access'],
     authorizationParams: { audience: 'api.atlassian.com', prompt: 'consent' },
     account: {

@@ -28,6 +28,7 @@ export const discord: Preset = {
     revocationUrl: 'https://discord.com/api/oauth2/token/revoke',
     issParameter: true,
     tokenEndpointAuthMethod: 'client_secret_post',
+    registerUrl: 'https://discord.com/developers/applications',
     defaultScopes: ['identify', 'guilds'],
     account: {
       from: 'request',

@@ -44,6 +44,7 @@ export const dropbox: Preset = {
     tokenUrl: 'https://api.dropboxapi.com/oauth2/token',
     userinfoUrl: 'https://api.dropboxapi.com/2/openid/userinfo',
     tokenEndpointAuthMethod: 'client_secret_post',
+    registerUrl: 'https://www.dropbox.com/developers/apps/create',
     defaultScopes: ['account_info.read', 'files.metadata.read'],
     authorizationParams: { token_access_type: 'offline' },
     account: {

@@ -26,6 +26,7 @@ export const figma: Preset = {
       isAlwaysBearer: true,
       refreshEndpoint: 'https://api.figma.com/v1/oauth/refresh',
     },
+    registerUrl: 'https://www.figma.com/developers/apps',
     defaultScopes: ['current_user:read', 'file_content:read'],
     account: {
       from: 'request',

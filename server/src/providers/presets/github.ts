@@ -64,6 +64,7 @@ export const github: Preset = {
     issParameter: true,
     tokenEndpointAuthMethod: 'client_secret_post',
     dialect: { errorsWithStatus200: true },
+    registerUrl: 'https://github.com/settings/applications/new',
     defaultScopes: ['read:user'],
     account: { from: 'request', method: 'GET', url: 'https://api.github.com/user', id: 'id', labels: ['login'] },
     notes:

@@ -47,6 +47,7 @@ export const gitlab: Preset = {
     revocationUrl: 'https://gitlab.com/oauth/revoke',
     userinfoUrl: 'https://gitlab.com/oauth/userinfo',
     tokenEndpointAuthMethod: 'client_secret_post',
+    registerUrl: 'https://gitlab.com/-/user_settings/applications',
     defaultScopes: ['read_user'],
     account: { from: 'request', method: 'GET', url: 'https://gitlab.com/api/v4/user', id: 'id', labels: ['username'] },
     notes:

@@ -30,6 +30,7 @@ export const google: Preset = {
     revocationUrl: 'https://oauth2.googleapis.com/revoke',
     userinfoUrl: 'https://openidconnect.googleapis.com/v1/userinfo',
     tokenEndpointAuthMethod: 'client_secret_post',
+    registerUrl: 'https://console.cloud.google.com/apis/credentials',
     defaultScopes: ['openid', 'email', 'profile'],
     // A refresh token is issued only with a user's consent, so consent is requested each time.
     authorizationParams: { access_type: 'offline', prompt: 'consent' },

@@ -48,6 +48,7 @@ export const linear: Preset = {
     revocationUrl: 'https://api.linear.app/oauth/revoke',
     tokenEndpointAuthMethod: 'client_secret_post',
     dialect: { scopeSeparator: ',' },
+    registerUrl: 'https://linear.app/settings/api/applications/new',
     defaultScopes: ['read'],
     account: {
       from: 'request',

@@ -24,6 +24,7 @@ export const microsoft: Preset = {
     userinfoUrl: 'https://graph.microsoft.com/oidc/userinfo',
     tokenEndpointAuthMethod: 'client_secret_post',
     // Without `openid`: the ID token's issuer differs per tenant, and Graph says whose account it is.
+    registerUrl: 'https://entra.microsoft.com/',
     defaultScopes: ['offline_access', 'User.Read'],
     account: {
       from: 'request',

@@ -29,6 +29,7 @@ export const notion: Preset = {
     // The body of a token request is validated. Form encoding and PKCE are not documented as supported.
     dialect: { isBasicUnencoded: true, omitsPkce: true, tokenRequest: 'json' },
     // Capabilities are set in the integration, and the user picks the pages it can see.
+    registerUrl: 'https://www.notion.so/profile/integrations',
     defaultScopes: [],
     authorizationParams: { owner: 'user' },
     account: {

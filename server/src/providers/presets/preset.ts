@@ -126,6 +126,8 @@ const PresetOAuth = Strict({
   account: AccountSource,
   /** A member of the token response with a URL. Of `apiHosts`, the token is sent only to the host of that URL. */
   apiHostFrom: Type.Optional(JsonPath),
+  /** The vendor's own page where an app is registered. */
+  registerUrl: Type.Optional(HttpsUrl),
   /** What an operator needs to know when creating the app. */
   notes: Type.Optional(Notes),
 })

@@ -56,6 +56,7 @@ export const slack: Preset = {
       isAlwaysBearer: true,
       errorsWithStatus200: true,
     },
+    registerUrl: 'https://api.slack.com/apps',
     defaultScopes: ['channels:read', 'users:read'],
     account: {
       from: 'request',

@@ -9,6 +9,7 @@ export const spotify: Preset = {
     authorizationUrl: 'https://accounts.spotify.com/authorize',
     tokenUrl: 'https://accounts.spotify.com/api/token',
     tokenEndpointAuthMethod: 'client_secret_basic',
+    registerUrl: 'https://developer.spotify.com/dashboard',
     defaultScopes: ['user-read-private', 'user-read-email'],
     account: {
       from: 'request',

@@ -15,6 +15,7 @@ export const zoom: Preset = {
     revocationUrl: 'https://zoom.us/oauth/revoke',
     tokenEndpointAuthMethod: 'client_secret_basic',
     dialect: { isBasicUnencoded: true },
+    registerUrl: 'https://marketplace.zoom.us/develop/create',
     defaultScopes: ['user:read:user'],
     account: {
       from: 'request',
