@@ -1,108 +1,80 @@
-/** Adds a preset or a custom provider. */
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+/** Known providers, each with a page of its own, and a form for others. */
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { Link } from 'wouter'
 import type { AdminClient, CreateProviderBody, Preset, ProviderDetails } from '@sallyport/sdk'
-import { Action } from '../../ui/action.tsx'
 import { Field } from '../../ui/field.tsx'
-import { Loaded } from '../../ui/loading.tsx'
+import { Lettermark } from '../../ui/lettermark.tsx'
 import { useSay } from '../../ui/message.tsx'
-import { Badge, Card, Section } from '../../ui/view.tsx'
-import { isForm } from '../connections/connectable.ts'
-import { titleOf } from '../connections/describe-method.ts'
-import { Credentials } from './credentials.tsx'
+import { Badge, Card, Empty, Section } from '../../ui/view.tsx'
 import { OwnProvider } from './own-provider.tsx'
 
 interface AddProviderProps {
   admin: AdminClient
+  presets: Preset[]
   providers: ProviderDetails[]
 }
 
-export function AddProvider({ admin, providers }: AddProviderProps) {
+export function AddProvider({ admin, presets, providers }: AddProviderProps) {
   const queries = useQueryClient()
   const { say } = useSay()
   const [search, setSearch] = useState('')
-  const presets = useQuery({ queryKey: ['admin', 'presets'], queryFn: () => admin.providers.presets() })
   const create = async (body: CreateProviderBody) => {
     const { provider_name: name } = await admin.providers.create(body)
     say(`${name} was added.`)
     await queries.invalidateQueries({ queryKey: ['admin', 'providers'] })
   }
-  const matches = ({ provider_name: name, preset }: Preset) =>
-    `${name} ${preset}`.toLowerCase().includes(search.trim().toLowerCase())
+  const wanted = search.trim().toLowerCase()
+  const found = presets.filter(({ provider_name: name, preset, api_hosts: hosts }) =>
+    `${name} ${preset} ${hosts.join(' ')}`.toLowerCase().includes(wanted),
+  )
   return (
     <Section title="Add a provider">
+      <Field
+        label="Search providers"
+        type="search"
+        placeholder="Name or API host"
+        autoComplete="off"
+        value={search}
+        onChange={(event) => {
+          setSearch(event.target.value)
+        }}
+      />
+      <p aria-live="polite" className="sr-only">
+        {wanted !== '' && `${found.length} found`}
+      </p>
       <Card>
-        <div className="space-y-3">
-          <Field
-            label="Search providers"
-            type="search"
-            value={search}
-            onChange={(event) => {
-              setSearch(event.target.value)
-            }}
-          />
-          <Loaded query={presets}>
-            {(page) => (
-              <ul className="max-h-80 space-y-1 overflow-y-auto" tabIndex={0} aria-label="Known providers">
-                {page.presets.filter(matches).map((preset) => (
-                  <li key={preset.preset}>
-                    <details className="rounded-lg border border-line p-3">
-                      <summary className="font-medium">
-                        {preset.provider_name}{' '}
-                        {providers.some(({ slug }) => slug === preset.preset) && <Badge>added</Badge>}
-                      </summary>
-                      <div className="mt-3 space-y-4">
-                        <FromPreset preset={preset} create={create} />
-                      </div>
-                    </details>
-                  </li>
-                ))}
-              </ul>
-            )}
-          </Loaded>
-          <details className="rounded-lg border border-line p-3">
-            <summary className="font-medium">Custom provider</summary>
-            <div className="mt-3">
-              <OwnProvider create={create} />
-            </div>
-          </details>
-        </div>
+        <details>
+          <summary className="font-medium">Custom provider</summary>
+          <div className="mt-3">
+            <OwnProvider create={create} />
+          </div>
+        </details>
       </Card>
+      {found.length === 0 ? (
+        <Empty title="No matches">Try another name, or add it as a custom provider.</Empty>
+      ) : (
+        <ul aria-label="Known providers" className="grid grid-cols-2 gap-2 sm:grid-cols-3">
+          {found.map((preset) => (
+            <li key={preset.preset}>
+              <Known preset={preset} isAdded={providers.some(({ slug }) => slug === preset.preset)} />
+            </li>
+          ))}
+        </ul>
+      )}
     </Section>
   )
 }
 
-interface FromPresetProps {
-  preset: Preset
-  create: (body: CreateProviderBody) => Promise<void>
-}
-
-/** OAuth needs a client of the operator's. Keys and passwords are entered by each user. */
-function FromPreset({ preset, create }: FromPresetProps) {
-  const { preset: id, provider_name: name, auth_methods: methods, notes } = preset
-  const forms = methods.filter(isForm).map((method) => titleOf(method, name))
-  const usesOAuth = forms.length < methods.length
+function Known({ preset: { preset, provider_name: name }, isAdded }: { preset: Preset; isAdded: boolean }) {
   return (
-    <>
-      {usesOAuth && (
-        <>
-          {notes && <p className="text-sm text-quiet">{notes}</p>}
-          <Credentials
-            redirectUri={preset.redirect_uri}
-            verb={`Add ${name}`}
-            act={(credentials) => create({ preset: id, ...credentials })}
-          />
-        </>
-      )}
-      {forms.length > 0 && (
-        <div className="space-y-2">
-          <p className="text-sm text-quiet">
-            {usesOAuth ? 'Without an OAuth app, users connect by: ' : 'Nothing to register. Users connect by: '}
-            {forms.join(', ')}.
-          </p>
-          <Action act={() => create({ preset: id })}>{usesOAuth ? `Add ${name} without OAuth` : `Add ${name}`}</Action>
-        </div>
-      )}
-    </>
+    <Link
+      href={`/admin/providers/${preset}`}
+      className="flex items-center gap-3 rounded-xl border border-line bg-surface px-3 py-2 font-medium hover:bg-raised"
+    >
+      <Lettermark name={name} />
+      <span className="min-w-0 grow">{name}</span>
+      {isAdded && <Badge>added</Badge>}
+    </Link>
   )
 }

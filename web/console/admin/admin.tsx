@@ -1,13 +1,15 @@
-/** The admin area. The admin token is only in this page's memory and is gone when it closes. */
-import { useQueryClient } from '@tanstack/react-query'
+/** The admin area: by the session of a local operator, or by the admin token, which is only in this page's memory. */
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createAdminClient } from '@sallyport/sdk'
 import type { AdminClient } from '@sallyport/sdk'
 import { useEffect, useState } from 'react'
 import { Link, Route, Switch, useRoute } from 'wouter'
-import { Action } from '../../ui/action.tsx'
+import { Action, buttonLook } from '../../ui/action.tsx'
 import { Field, Form } from '../../ui/field.tsx'
+import { Loading } from '../../ui/loading.tsx'
 import { isProblem } from '../../ui/problem.ts'
 import { Card, View } from '../../ui/view.tsx'
+import { service } from '../service.ts'
 import { Agents } from './agents.tsx'
 import { Health } from './health.tsx'
 import { Providers } from './providers.tsx'
@@ -20,10 +22,30 @@ const parts = [
   { path: '/admin/health', name: 'Health' },
 ]
 
+const asOperator = createAdminClient({ baseUrl: location.origin, asOperator: true })
+
+/** The session of a local operator needs no token. Null if there is no such session. */
+function useOperator() {
+  return useQuery({
+    queryKey: ['operator'],
+    queryFn: async () => {
+      try {
+        return (await service.auth.me()).operator ? asOperator : null
+      } catch (problem) {
+        if (isProblem(problem, 'unauthenticated')) return null
+        throw problem
+      }
+    },
+  })
+}
+
 export function Admin() {
-  const [admin, setAdmin] = useState<AdminClient>()
-  useForgetting(admin)
-  if (!admin) return <AdminToken onGiven={setAdmin} />
+  const operator = useOperator()
+  const [given, setGiven] = useState<AdminClient>()
+  useForgetting(given)
+  if (operator.isPending) return <Loading />
+  const admin = given ?? operator.data
+  if (!admin) return <AdminToken onGiven={setGiven} />
   return (
     <>
       <nav aria-label="Administration" className="flex flex-wrap items-center gap-1 border-b border-line pb-2">
@@ -31,14 +53,20 @@ export function Admin() {
           <Part key={part.path} {...part} />
         ))}
         <span className="ml-auto">
-          <Action
-            look="bare"
-            act={() => {
-              setAdmin(undefined)
-            }}
-          >
-            Lock admin
-          </Action>
+          {given ? (
+            <Action
+              look="bare"
+              act={() => {
+                setGiven(undefined)
+              }}
+            >
+              Lock admin
+            </Action>
+          ) : (
+            <Link href="/" className={buttonLook('bare')}>
+              Back to Home
+            </Link>
+          )}
         </span>
       </nav>
       <Switch>
@@ -51,6 +79,7 @@ export function Admin() {
         <Route path="/admin/health">
           <Health admin={admin} />
         </Route>
+        <Route path="/admin/providers/:slug">{({ slug }) => <Providers admin={admin} slug={slug} />}</Route>
         <Route>
           <Providers admin={admin} />
         </Route>
@@ -71,7 +100,9 @@ function useForgetting(admin: AdminClient | undefined): void {
 }
 
 function Part({ path, name }: { path: string; name: string }) {
-  const [isHere] = useRoute(path)
+  const [isThis] = useRoute(path)
+  const [isBelow] = useRoute('/admin/providers/:slug')
+  const isHere = isThis || (path === '/admin' && isBelow)
   return (
     <Link
       href={path}

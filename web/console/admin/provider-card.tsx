@@ -7,6 +7,7 @@ import { Badge, Card, Theirs, focusHeading } from '../../ui/view.tsx'
 import { Credentials } from './credentials.tsx'
 import { EditProvider } from './edit-provider.tsx'
 import { ProviderEndpoints } from './provider-endpoints.tsx'
+import { RedirectUrl } from './redirect-url.tsx'
 
 const sources = { admin: 'added by an admin', preset: 'preset', proposal: 'proposed by an agent' }
 
@@ -105,13 +106,19 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
                 {provider.client_id ? 'Change credentials' : 'Add credentials'}
               </summary>
               <div className="mt-3">
-                <Credentials
-                  redirectUri={provider.redirect_uri}
-                  verb="Save"
-                  act={(credentials) =>
-                    change(() => admin.providers.setCredentials(id, credentials), 'Credentials saved.')
-                  }
-                />
+                <div className="space-y-4">
+                  <p className="text-sm text-quiet">Register an OAuth app with the provider, with this redirect URL:</p>
+                  <RedirectUrl url={provider.redirect_uri} />
+                  <Credentials
+                    providerName={name}
+                    test={(credentials) => admin.providers.testClient({ provider_id: id, ...credentials })}
+                    save={async (credentials) => {
+                      await admin.providers.setCredentials(id, credentials)
+                      await queries.invalidateQueries({ queryKey: ['admin', 'providers'] })
+                      focusHeading()
+                    }}
+                  />
+                </div>
               </div>
             </details>
           )

@@ -3,6 +3,7 @@ import type { Preset } from '@sallyport/sdk'
 import { Link } from 'wouter'
 import { Action, buttonLook } from '../../ui/action.tsx'
 import { Field } from '../../ui/field.tsx'
+import { Lettermark } from '../../ui/lettermark.tsx'
 import { Loaded } from '../../ui/loading.tsx'
 import { Badge, Empty, Theirs, View } from '../../ui/view.tsx'
 import { usePresets, useProviders } from '../lists.ts'
@@ -124,7 +125,8 @@ function Row({ provider, onStart }: { provider: Connectable; onStart: Start }) {
     onStart({ way, provider: { provider_id: providerId ?? '' }, providerName: name })
   return (
     <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 px-4 py-3">
-      <div className="min-w-0 grow basis-40">
+      <Lettermark name={name} />
+      <div className="min-w-0 grow basis-32">
         <p className="flex flex-wrap items-center gap-2">
           <Theirs>{name}</Theirs>
           {!isVerified && <Badge tone="warn">unverified</Badge>}

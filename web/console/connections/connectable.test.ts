@@ -8,13 +8,21 @@ const method = (kind: 'oauth2' | 'api_key') => ({
 })
 const provider = (slug: string, more: Partial<Provider> = {}): Provider => ({
   ...{ provider_id: `prv_${slug}`, provider_name: slug, slug, issuer_url: null, scopes: [], api_hosts: [] },
-  ...{ device_flow: false, auth_methods: [method('oauth2')], docs: [], env: [], abilities: [], verified: true, status: 'active' },
+  ...{
+    device_flow: false,
+    auth_methods: [method('oauth2')],
+    docs: [],
+    env: [],
+    abilities: [],
+    verified: true,
+    status: 'active',
+  },
   ...more,
 })
 const preset = (id: string, more: Partial<Preset> = {}): Preset => ({
   ...{ preset: id, provider_name: id, issuer_url: null, scopes: [], api_hosts: [], device_flow: true },
   ...{ auth_methods: [method('oauth2'), method('api_key')], needs_client: false, connectable: true },
-  ...{ redirect_uri: '', notes: null, docs: [], ...more },
+  ...{ redirect_uri: '', register_url: null, notes: null, docs: [], ...more },
 })
 
 test('a provider is found by parts of its name, domain or API host', () => {

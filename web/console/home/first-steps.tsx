@@ -1,21 +1,27 @@
 /** First steps for new users. */
-import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { buttonLook } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Loaded } from '../../ui/loading.tsx'
-import { Card } from '../../ui/view.tsx'
+import { Step, Steps } from '../../ui/steps.tsx'
 import { connectables } from '../connections/connectable.ts'
 import { usePresets, useProviders } from '../lists.ts'
 
-export function FirstSteps() {
+interface FirstStepsProps {
+  isConnected: boolean
+  /** Whether an agent has requested access. */
+  hasAsked: boolean
+}
+
+/** A checklist. It disappears once access has been granted, which is its last step. */
+export function FirstSteps({ isConnected, hasAsked }: FirstStepsProps) {
   return (
-    <ol className="space-y-4">
-      <Step number={1} title="Connect an account">
+    <Steps>
+      <Step number={1} title="Connect an account" isDone={isConnected}>
         <p>Sign in with a provider once, or enter a key. It stays here; agents never see it.</p>
         <Connect />
       </Step>
-      <Step number={2} title="Give an agent this address">
+      <Step number={2} title="Give an agent this address" isDone={hasAsked}>
         <p>
           The agent registers itself and requests the access it needs, following the{' '}
           <a href="/docs" className="font-semibold text-accent underline">
@@ -34,7 +40,7 @@ export function FirstSteps() {
           it at any time.
         </p>
       </Step>
-    </ol>
+    </Steps>
   )
 }
 
@@ -59,26 +65,5 @@ function Connect() {
         )
       }
     </Loaded>
-  )
-}
-
-function Step({ number, title, children }: { number: number; title: string; children: ReactNode }) {
-  return (
-    <li>
-      <Card>
-        <div className="flex gap-4">
-          <span
-            aria-hidden="true"
-            className="grid size-8 shrink-0 place-items-center rounded-full bg-accent-soft text-sm font-semibold text-accent"
-          >
-            {number}
-          </span>
-          <div className="min-w-0 space-y-3 text-quiet">
-            <h2 className="pt-1 font-semibold text-ink">{title}</h2>
-            {children}
-          </div>
-        </div>
-      </Card>
-    </li>
   )
 }

@@ -3,7 +3,7 @@ import { Loaded } from '../../ui/loading.tsx'
 import { useNow } from '../../ui/time.tsx'
 import { View } from '../../ui/view.tsx'
 import { Sandbox } from '../account/sandbox.tsx'
-import { useActiveGrants, useConnections, useWaitingRequests } from '../lists.ts'
+import { useActiveGrants, useConnections, useNewestGrants, useWaitingRequests } from '../lists.ts'
 import { Attention } from './attention.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { Recent } from './recent.tsx'
@@ -21,18 +21,21 @@ function Lists() {
   const requests = useWaitingRequests()
   const connections = useConnections()
   const grants = useActiveGrants()
+  // Of any status, and of the sandbox.
+  const ever = useNewestGrants()
   const now = useNow()
   return (
     <Loaded query={connections}>
       {(accounts) => (
         <Loaded query={grants}>
           {(granted) => {
-            const isNew = accounts.length + granted.length === 0
+            const isNew = granted.length === 0 && ever.data?.length === 0
+            const hasAsked = requests.data !== undefined && requests.data.length > 0
             return (
               <div className="space-y-8">
                 {(!isNew || requests.data?.length !== 0) && <Waiting />}
                 <Attention connections={accounts} grants={granted} now={now} />
-                {isNew && <FirstSteps />}
+                {isNew && <FirstSteps isConnected={accounts.length > 0} hasAsked={hasAsked} />}
                 {isNew && <Sandbox />}
                 <Recent />
               </div>

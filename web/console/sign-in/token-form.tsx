@@ -10,23 +10,28 @@ export function TokenForm() {
   return (
     <form
       ref={form}
-      className="max-w-prose space-y-3 rounded-xl border border-line bg-surface p-4 sm:p-5"
+      noValidate
+      className="space-y-3"
       onSubmit={(event) => {
         event.preventDefault()
         const input = form.current?.querySelector('input')
-        const token = loginTokenIn(input?.value ?? '')
+        const text = input?.value ?? ''
+        const token = loginTokenIn(text)
         if (token) {
           offerLoginToken(token)
           return
         }
-        setProblem('That’s not a login token. They start with sp_login_.')
+        setProblem(
+          text.trim() === ''
+            ? 'Paste your sign-in link or login token.'
+            : 'That’s not a login token. They start with sp_login_.',
+        )
         input?.focus()
       }}
     >
       <Field
         label="Sign-in link or login token"
         problem={problem}
-        required
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useLocation, useSearch } from 'wouter'
 import { buttonLook } from '../../ui/action.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
 import { Loading } from '../../ui/loading.tsx'
-import { View } from '../../ui/view.tsx'
+import { Card, View } from '../../ui/view.tsx'
 import { service } from '../service.ts'
 import { useHasEnded } from '../session.ts'
 import { isConnectWaiting, waitingRequest } from './address.ts'
@@ -20,6 +21,8 @@ function useLoginProviders() {
   })
 }
 
+const command = 'sallyport login-link --email you@example.com'
+
 export function WaysToSignIn() {
   const { data: providers } = useLoginProviders()
   const { isLinkOver, requestId } = useArrival()
@@ -34,21 +37,31 @@ export function WaysToSignIn() {
     <View title={isLinkOver ? linkOver : hasEnded ? 'Your session has ended' : 'Sign in'} lead={waiting || undefined}>
       {isLinkOver && <p>It has been used or has expired. Each link works once.</p>}
       {providers.length > 0 && <ProviderLinks providers={providers} />}
-      <p>{isLinkOver && providers.length === 0 ? 'To get a new one:' : byLink}</p>
-      <ul className="max-w-prose list-disc space-y-2 pl-5">
-        <li>
-          <strong>If you run the service:</strong> restart it. Each time it starts on your machine, it prints a new link
-          in the terminal that signs you in as the owner.
-        </li>
-        <li>
-          <strong>If someone else runs it:</strong> ask them. An administrator creates a link on the{' '}
-          <a href="/admin" className="text-accent underline">
-            admin page
-          </a>{' '}
-          or with <code className="text-sm">POST /v4/auth/login-tokens</code>.
-        </li>
-      </ul>
-      <TokenForm />
+      <Card>
+        <div className="space-y-4">
+          <p>{isLinkOver && providers.length === 0 ? 'To get a new one:' : byLink}</p>
+          <TokenForm />
+          <div className="space-y-3 border-t border-line pt-4 text-sm text-quiet">
+            <p>
+              <strong className="text-ink">If you run the service:</strong> restart it. Each time it starts on your
+              machine, it prints a new link in the terminal that signs you in as the owner. Or make a link with the
+              command line:
+            </p>
+            <div className="flex flex-wrap items-center gap-3">
+              <code className="min-w-0 rounded-lg bg-raised px-3 py-2 text-ink wrap-anywhere">{command}</code>
+              <CopyButton text={command} label="Copy the command" />
+            </div>
+            <p>
+              <strong className="text-ink">If someone else runs it:</strong> ask them. An administrator makes links on
+              the{' '}
+              <a href="/admin" className="text-accent underline">
+                admin page
+              </a>
+              .
+            </p>
+          </div>
+        </div>
+      </Card>
       {isLinkOver && requestId && <p className="text-sm text-quiet">Request {requestId}</p>}
     </View>
   )
