@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible } from './accessible.ts'
-import { adjust, arrive, ask, asking, asPerson, open } from './asking.ts'
+import { adjust, arrive, ask, asking, asPerson, complains, granted, open } from './asking.ts'
 import { base, databaseFile, inBrowser, notSignedIn, post, press, sees, shows } from './in-browser.ts'
 
 /** In both schemes, and no wider than the narrowest phone. */
@@ -71,6 +71,23 @@ const flood = {
   hosts: Array.from({ length: 50 }, (_, index) => `${'h'.repeat(60)}${index}.acme.example`),
   paths: Array.from({ length: 50 }, (_, index) => `/${'p'.repeat(1000)}${index}`),
 }
+
+inBrowser('agent text is shown as text, apart from ours', [], async (visit) => {
+  const page = await arrive(visit, 'maria@example.com')
+  const reason = '<img src=x onerror=alert(1)>\n\n<h1>Approved</h1> שלום 123 (abc'
+  const name = '<b>Bank</b> עזרה'
+  await open(page, await ask({ reason }, name))
+  const quote = page.locator('blockquote')
+  assert.equal(await quote.textContent(), reason)
+  assert.equal(await page.locator('main img, main b, main h1').count(), 1)
+  const style = await page.evaluate(`(({ whiteSpaceCollapse, unicodeBidi }) => [whiteSpaceCollapse, unicodeBidi])(
+    getComputedStyle(document.querySelector('blockquote')))`)
+  assert.deepEqual(style, ['preserve', 'isolate'])
+  // Each occurrence is isolated, whatever its text direction.
+  const around = await page.getByText(name, { exact: true }).evaluateAll((all) => all.map(({ tagName }) => tagName))
+  assert.deepEqual(around, ['BDI', 'BDI'])
+  assert.doesNotMatch(await page.title(), /Bank/)
+})
 
 inBrowser('agent text that imitates ours stays in its place', [], async (visit) => {
   const page = await arrive(visit, 'ada@example.com')
@@ -231,6 +248,69 @@ inBrowser('a request that expires says so without a reload', [], async (visit) =
   await sees(page, 'This request has expired')
   await page.getByText('No access was granted; the agent can ask again.').waitFor()
   await assertFine(page, 'too late')
+})
+
+inBrowser('a plain request fits a phone, and a reload keeps what was chosen', [], async (visit) => {
+  const page = await arrive(visit, 'tim@example.com', ['tim'])
+  const wish = {
+    hosts: ['api.acme.example'],
+    methods: ['GET', 'POST'],
+    paths: ['/v1/mail'],
+    reason: 'To sort your mail',
+  }
+  const asked = await ask(wish)
+  await page.setViewportSize({ width: 390, height: 844 })
+  await open(page, asked)
+  assert.equal(await page.evaluate('document.documentElement.scrollHeight'), 844)
+  await page.getByText('Mail helper wants to read and change data in your Acme account tim@example.com.').waitFor()
+  await page.getByRole('radio', { name: 'Everything asks' }).check()
+  await page.getByRole('radio', { name: 'Until a date' }).check()
+  await adjust(page)
+  await page.getByLabel('Call limit').fill('none')
+  await page.getByRole('radio', { name: 'Only these' }).check()
+  await page.getByLabel('Paths, one per line').fill('/v1/mail/../keys')
+  await press(page, 'Add an exception')
+  await press(page, 'Approve')
+  const mistakes = [
+    'A path can’t contain “..”, spaces, “?”, “#” or other characters that URLs escape: /v1/mail/../keys',
+    'Choose an expiry date and time.',
+    'The call limit must be a whole number from 1 to 1,000,000,000.',
+    'Enter a path, or remove this exception. A single slash is any path.',
+  ]
+  for (const mistake of mistakes) await complains(page, mistake)
+  assert.equal(await page.getByRole('alert').count(), mistakes.length)
+  await page.reload()
+  await sees(page, asking)
+  assert.equal(await page.getByRole('alert').count(), 0)
+  assert.ok(await page.getByRole('radio', { name: 'Everything asks' }).isChecked())
+  await page.getByRole('radio', { name: '1 hour' }).check()
+  await adjust(page)
+  assert.equal(await page.getByLabel('Call limit').inputValue(), 'none')
+  await page.getByLabel('Call limit').fill('7')
+  await page.getByRole('group', { name: 'Allowed paths' }).getByRole('textbox').fill('/v1/mail/inbox')
+  await press(page, 'Remove exception 1')
+  // Another user of the same tab finds nothing of it.
+  const kept = await page.evaluate<string[]>('Object.keys(sessionStorage)')
+  assert.ok(kept.length === 1 && /^choices usr_\w+ arq_\w+$/.test(kept[0] ?? ''), kept.join())
+  await press(page, 'Approve')
+  await sees(page, 'Access granted')
+  assert.deepEqual(await granted(asked), {
+    allowed_hosts: ['api.acme.example'],
+    allowed_methods: ['GET', 'POST'],
+    allowed_paths: ['/v1/mail/inbox'],
+    max_calls: 7,
+    hours: 1,
+    mode: 'ask_all',
+    exceptions: [],
+    max_access: null,
+  })
+  assert.equal(await page.evaluate('sessionStorage.length'), 0)
+  await press(page, 'Revoke the access of Mail helper')
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
+  await page.getByText('This access has ended.').waitFor()
+  await page.reload()
+  await sees(page, 'Already approved')
+  await page.getByText('This access has ended. To renew it, let the agent ask again.').waitFor()
 })
 
 const seen = [notSignedIn, '404 /v4/access-requests/']

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { newDeviceKey } from '../server/testkit/device.ts'
 import { oauthPaths } from '../server/testkit/oauth-server.ts'
-import { adjust, arrive, ask, asking, asPerson, granted, oauth, open } from './asking.ts'
+import { adjust, arrive, ask, asking, asPerson, complains, granted, oauth, open } from './asking.ts'
 import { base, hears, inBrowser, issueLink, notSignedIn, post, press, sees, signIn } from './in-browser.ts'
 import { eventually } from './running-service.ts'
 
@@ -82,14 +82,15 @@ inBrowser('exactly what was chosen is granted', [], async (visit) => {
   await adjust(page)
   await page.getByRole('checkbox', { name: '*.acme.example' }).uncheck()
   await page.getByRole('radio', { name: 'Read only' }).check()
-  await page.getByRole('radio', { name: 'Everything asks me' }).check()
+  await page.getByRole('radio', { name: 'Everything asks' }).check()
   await page.getByRole('radio', { name: '1 hour' }).check()
   const calls = page.getByLabel('Call limit')
   await calls.fill('101')
   await press(page, 'Approve')
   await complains(page, 'The call limit must be a whole number from 1 to 100.')
   await calls.fill('5')
-  const narrowed = 'Mail helper wants to read data in your Acme account hopper@example.com. It can’t change or delete anything.'
+  const narrowed =
+    'Mail helper wants to read data in your Acme account hopper@example.com. It can’t change or delete anything.'
   assert.equal(await question.textContent(), narrowed)
   await page.getByText('On api.acme.example, under /v1/mail, up to 5 calls.').waitFor()
   const chosen =
@@ -186,7 +187,7 @@ inBrowser('the defaults are no wildcard, one day, and a question before each cha
   const asked = await ask()
   await open(page, asked)
   await page.getByText('No reason given.').waitFor()
-  assert.ok(await page.getByRole('radio', { name: 'Reads run, changes ask me' }).isChecked())
+  assert.ok(await page.getByRole('radio', { name: 'Reads run, changes ask' }).isChecked())
   await adjust(page)
   for (const host of await page.getByRole('checkbox', { name: /acme/ }).all()) await host.uncheck()
   await press(page, 'Approve')
@@ -246,68 +247,6 @@ inBrowser('a denial needs no account, and can mute the agent', [], async (visit)
   assert.deepEqual(await isBlocked(), [true])
 })
 
-inBrowser('a plain request fits a phone, and a reload keeps what was chosen', [], async (visit) => {
-  const page = await arrive(visit, 'tim@example.com', ['tim'])
-  const wish = { hosts: ['api.acme.example'], methods: ['GET', 'POST'], paths: ['/v1/mail'], reason: 'To sort your mail' }
-  const asked = await ask(wish)
-  await page.setViewportSize({ width: 390, height: 844 })
-  await open(page, asked)
-  assert.equal(await page.evaluate('document.documentElement.scrollHeight'), 844)
-  await page.getByText('Mail helper wants to read and change data in your Acme account tim@example.com.').waitFor()
-  await page.getByRole('radio', { name: 'Everything asks me' }).check()
-  await page.getByRole('radio', { name: 'Until a date' }).check()
-  await adjust(page)
-  await page.getByLabel('Call limit').fill('none')
-  await page.getByRole('radio', { name: 'Only these' }).check()
-  await page.getByLabel('Paths, one per line').fill('/v1/mail/../keys')
-  await press(page, 'Add an exception')
-  await press(page, 'Approve')
-  const mistakes = [
-    'A path can’t contain “..”, spaces, “?”, “#” or other characters that URLs escape: /v1/mail/../keys',
-    'Choose an expiry date and time.',
-    'The call limit must be a whole number from 1 to 1,000,000,000.',
-    'Enter a path, or remove this exception. A single slash is any path.',
-  ]
-  for (const mistake of mistakes) await complains(page, mistake)
-  assert.equal(await page.getByRole('alert').count(), mistakes.length)
-  await page.reload()
-  await sees(page, asking)
-  assert.equal(await page.getByRole('alert').count(), 0)
-  assert.ok(await page.getByRole('radio', { name: 'Everything asks me' }).isChecked())
-  await page.getByRole('radio', { name: '1 hour' }).check()
-  await adjust(page)
-  assert.equal(await page.getByLabel('Call limit').inputValue(), 'none')
-  await page.getByLabel('Call limit').fill('7')
-  await page.getByRole('group', { name: 'Allowed paths' }).getByRole('textbox').fill('/v1/mail/inbox')
-  await press(page, 'Remove exception 1')
-  // Another user of the same tab finds nothing of it.
-  const kept = await page.evaluate<string[]>('Object.keys(sessionStorage)')
-  assert.ok(kept.length === 1 && /^choices usr_\w+ arq_\w+$/.test(kept[0] ?? ''), kept.join())
-  await press(page, 'Approve')
-  await sees(page, 'Access granted')
-  assert.deepEqual(await granted(asked), {
-    allowed_hosts: ['api.acme.example'],
-    allowed_methods: ['GET', 'POST'],
-    allowed_paths: ['/v1/mail/inbox'],
-    max_calls: 7,
-    hours: 1,
-    mode: 'ask_all',
-    exceptions: [],
-    max_access: null,
-  })
-  assert.equal(await page.evaluate('sessionStorage.length'), 0)
-  await press(page, 'Revoke the access of Mail helper')
-  await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
-  await page.getByText('This access has ended.').waitFor()
-  await page.reload()
-  await sees(page, 'Already approved')
-  await page.getByText('This access has ended. To renew it, let the agent ask again.').waitFor()
-})
-
-async function complains(page: Page, text: string): Promise<void> {
-  await page.getByRole('alert').filter({ hasText: text }).waitFor()
-}
-
 const unheard = 'Failed to load resource: net::ERR_FAILED'
 
 /** Another tab, which gets no live updates. */
@@ -363,23 +302,6 @@ inBrowser("another user's request shows only who is signed in", [notForThem, not
   await press(page, 'Sign in as another user')
   await sees(page, 'Sign in to decide')
   assert.deepEqual(await page.context().cookies(), [])
-})
-
-inBrowser('agent text is shown as text, apart from ours', [], async (visit) => {
-  const page = await arrive(visit, 'maria@example.com')
-  const reason = '<img src=x onerror=alert(1)>\n\n<h1>Approved</h1> שלום 123 (abc'
-  const name = '<b>Bank</b> עזרה'
-  await open(page, await ask({ reason }, name))
-  const quote = page.locator('blockquote')
-  assert.equal(await quote.textContent(), reason)
-  assert.equal(await page.locator('main img, main b, main h1').count(), 1)
-  const style = await page.evaluate(`(({ whiteSpaceCollapse, unicodeBidi }) => [whiteSpaceCollapse, unicodeBidi])(
-    getComputedStyle(document.querySelector('blockquote')))`)
-  assert.deepEqual(style, ['preserve', 'isolate'])
-  // Each occurrence is isolated, whatever its text direction.
-  const around = await page.getByText(name, { exact: true }).evaluateAll((all) => all.map(({ tagName }) => tagName))
-  assert.deepEqual(around, ['BDI', 'BDI'])
-  assert.doesNotMatch(await page.title(), /Bank/)
 })
 
 inBrowser('an unverified provider is marked, also before going there', [], async (visit) => {

@@ -92,6 +92,11 @@ export async function open(page: Page, { url }: Asked): Promise<void> {
   await sees(page, asking)
 }
 
+/** What is wrong stands at its field. */
+export async function complains(page: Page, text: string): Promise<void> {
+  await page.getByRole('alert').filter({ hasText: text }).waitFor()
+}
+
 /** Opens the terms that are behind “Adjust”. */
 export async function adjust(page: Page): Promise<void> {
   await page.locator('summary').filter({ hasText: 'Adjust' }).click()

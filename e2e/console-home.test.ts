@@ -30,13 +30,15 @@ inBrowser('a request appears live, and disappears when it is cancelled', [], asy
   const person = await arrive(visit, 'ada')
   await person.connect('ada')
   const page = await person.open('/', 'Home')
-  await region(page, 'Waiting for you').getByText('Nothing.').waitFor()
+  // The checklist of new users ticks as they go.
+  await page.getByRole('heading', { name: 'Connect an account (done)' }).waitFor()
   const agent = await register('Mail helper')
   const reason = 'I sort your post.\nAnd <b>more</b>.'
   const wish = { user_id: person.userId, reason }
   const id = await agent.ask(wish)
   const waiting = region(page, 'Waiting for you').getByRole('listitem')
   await waiting.getByText('Mail helper is requesting access to Beta').waitFor()
+  await page.getByRole('heading', { name: 'Give an agent this address (done)' }).waitFor()
   assert.equal(await waiting.getByRole('blockquote').innerText(), reason)
   await waiting.getByText(/^Expires in /).waitFor()
   await region(page, 'Recent activity').getByText('Mail helper requested access to beta.').waitFor()

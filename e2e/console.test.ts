@@ -57,6 +57,14 @@ inBrowser("the start screen's link signs the owner in, once", [notSignedIn, link
   assert.doesNotMatch(await page.content(), /sp_(?:login|session)_[0-9A-Za-z]/)
   assert.equal(await page.evaluate('localStorage.length + sessionStorage.length'), 0)
 
+  // On this machine the owner is the operator too, and needs no admin token.
+  const operating = await page.context().newPage()
+  await operating.goto(`${base}/admin`)
+  await sees(operating, 'Providers')
+  await operating.getByRole('link', { name: 'GitHub' }).click()
+  await sees(operating, 'Set up GitHub')
+  await operating.close()
+
   const again = await page.context().newPage()
   await again.goto(link)
   await sees(again, 'Home')
@@ -154,7 +162,7 @@ const tooLong = '400 /v4/auth/login/preview'
 inBrowser('a token can be pasted with the keyboard only', [notSignedIn, tooLong], async (visit) => {
   const page = await visit()
   await sees(page, 'Sign in')
-  await page.getByText('POST /v4/auth/login-tokens').waitFor()
+  await page.getByText('sallyport login-link --email you@example.com').waitFor()
   const field = page.getByLabel('Sign-in link or login token')
   await field.focus()
   await page.keyboard.type('<b>garbage</b>')

@@ -81,7 +81,7 @@ describe('a running demo', () => {
     await press(page, 'Approve')
     await sees(page, 'Access granted')
 
-    // The choice that is marked as recommended: reading runs, changes ask.
+    // The choice that is marked as recommended: reads run, changes ask.
     const [callUrl] = await agent.says(/http:\S+\/approve-call\/\S+/)
     await page.goto(callUrl)
     await page.getByText('I reply to').first().waitFor()

@@ -84,6 +84,18 @@ const views: Shown[] = [
   },
   { name: 'approve-signed-out', address: ({ waitingId }) => `/approve-proxy/${waitingId}`, isSignedOut: true },
   { name: 'approve-decided', address: ({ decidedId }) => `/approve-proxy/${decidedId}` },
+  {
+    name: 'approve-mistakes',
+    address: ({ waitingId }) => `/approve-proxy/${waitingId}`,
+    act: async (page) => {
+      await page.locator('summary').filter({ hasText: 'Adjust' }).click()
+      await page.getByLabel('Call limit').fill('many')
+      await page.getByRole('radio', { name: 'Until a date' }).check()
+      await page.locator('button[aria-disabled=false]', { hasText: 'Approve' }).click()
+      await page.getByRole('alert').first().waitFor()
+    },
+  },
+  { name: 'approve-denied', address: ({ deniedId }) => `/approve-proxy/${deniedId}` },
   { name: 'approve-unknown', address: () => `/approve-proxy/arq_${'0'.repeat(26)}` },
   {
     name: 'approve-call',
@@ -205,6 +217,17 @@ const views: Shown[] = [
   { name: 'nowhere', address: () => '/conections' },
   { name: 'admin-token', address: () => '/admin', isSignedOut: true },
   { name: 'admin-providers', address: () => '/admin', act: asAdmin },
+  {
+    name: 'admin-providers-none',
+    address: () => '/admin',
+    act: async (page) => {
+      await asAdmin(page)
+      await page.getByLabel('Search providers').fill('no such provider')
+      await page.getByText('No matches').waitFor()
+    },
+  },
+  { name: 'admin-set-up', address: () => '/admin/providers/google', act: asAdmin },
+  { name: 'admin-set-up-done', address: () => '/admin/providers/github', act: asAdmin },
   { name: 'admin-agents', address: () => '/admin/agents', act: asAdmin },
   { name: 'admin-users', address: () => '/admin/users', act: asAdmin },
   { name: 'admin-health', address: () => '/admin/health', act: asAdmin },

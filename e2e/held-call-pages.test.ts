@@ -134,7 +134,7 @@ inBrowser('an approval for a while is listed with its grant, and can be ended', 
   assert.equal((await agent.read(grant)).upstream, 200)
   await page.getByRole('link', { name: 'View grants' }).click()
   await sees(page, 'Grants')
-  await page.getByText('Everything asks me').waitFor()
+  await page.getByText('Everything asks').waitFor()
   await page.getByText(/^49 calls, \d+:\d\d left$/).waitFor()
   await assertAccessible(page)
   await assertFits(page)

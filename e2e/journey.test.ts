@@ -108,7 +108,10 @@ inBrowser("a denial, an expired request and another user's request", ['404 /v4/a
   const denied = await ask()
   await page.goto(denied.approval_url)
   await sees(page, asking)
-  await page.getByText('If you deny').click()
+  await page
+    .locator('summary')
+    .filter({ hasText: /Adjust|Before you deny/ })
+    .click()
   await page.getByLabel('Reason').fill('Not today')
   await press(page, 'Deny')
   await sees(page, 'Denied')

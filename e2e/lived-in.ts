@@ -18,6 +18,7 @@ export interface LivedIn {
   waitingId: string
   /** A decided request. */
   decidedId: string
+  deniedId: string
   /** A call that waits, and one that was made. */
   heldId: string
   doneId: string
@@ -113,6 +114,7 @@ export async function liveIn({ baseUrl, adminToken, oauth }: Where): Promise<Liv
     sessionToken,
     waitingId: waiting.access_request_id,
     decidedId: decided.access_request_id,
+    deniedId: denied.access_request_id,
     ...careful,
     loginUrl,
     pairingUrl,

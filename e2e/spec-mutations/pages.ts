@@ -26,6 +26,30 @@ export const pages: Mutation[] = [
     to: '',
   },
   {
+    row: 'A plain request fits a phone, and a reload keeps the choices',
+    file: 'web/console/approve/kept-choices.ts',
+    from: 'write(place, JSON.stringify(choices))',
+    to: 'write(place, JSON.stringify({}))',
+  },
+  {
+    row: "A local start's link makes an operator, on that machine alone",
+    file: 'server/src/sessions/operator.ts',
+    from: 'isLoopback(host) && isLoopback(baseUrl.hostname) && !trustProxy',
+    to: 'isLoopback(host) && !trustProxy',
+  },
+  {
+    row: 'A made-up OAuth client is not saved',
+    file: 'server/src/platform/oauth/check-client.ts',
+    from: "if (ofWrongClients.has(error)) return { result: 'refused', error }",
+    to: '',
+  },
+  {
+    row: 'What nothing rules out is never said to be impossible',
+    file: 'web/console/approve/abilities.ts',
+    from: "destructive: maxAccess === null && some((method) => method === 'DELETE'),",
+    to: 'destructive: maxAccess === null,',
+  },
+  {
     row: 'A fast click decides nothing',
     file: 'web/console/approve/use-guard.ts',
     from: 'const guardMs = 700',

@@ -80,6 +80,12 @@ export const v4Beyond: Mutation[] = [
     to: 'scopes: before.scopes,',
   },
   {
+    row: 'POST /v4/providers/test-client',
+    file: 'server/src/platform/oauth/check-client.ts',
+    from: "ofWrongClients.has(comparison) ? 'accepted' : 'unknown'",
+    to: "'accepted'",
+  },
+  {
     row: 'PATCH /v4/providers/{id}/endpoints',
     file: 'server/src/providers/set-endpoints.ts',
     from: 'await providers.setEndpoints(tx, provider)',

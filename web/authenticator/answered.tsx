@@ -1,6 +1,7 @@
 /** The result of a decision, and what this device signed. */
 import type { ReactNode } from 'react'
 import type { AccessRequest, Signed } from '@sallyport/sdk'
+import { Asked } from '../console/approve/asked.tsx'
 import { describeGrant } from '../console/grants/describe-grant.ts'
 import { Fact, Facts } from '../ui/facts.tsx'
 import { Sentence } from '../ui/sentence.tsx'
@@ -12,17 +13,20 @@ import type { Answer } from './decide.tsx'
 export function Answered({ request, answer: { grant, signed } }: { request: AccessRequest; answer: Answer }) {
   return (
     <View title={grant ? 'Access granted' : 'Denied'}>
-      <Card>
-        {grant ? (
+      {grant ? (
+        <Card>
           <p>
             <Sentence words={describeGrant(grant, formatMoment)} />
           </p>
-        ) : (
+        </Card>
+      ) : (
+        <>
           <p>
             <Theirs>{request.agent.name}</Theirs> was not granted access. It is muted for a day.
           </p>
-        )}
-      </Card>
+          <Asked request={request} />
+        </>
+      )}
       {signed && (
         <WhatWasSigned signed={signed}>
           {grant && (

@@ -79,10 +79,7 @@ export function DecideRequest({ device, request, accounts, onAnswer }: DecideReq
   const isAccountPlain = accounts.length === 1 && problem === undefined
 
   return (
-    <View
-      title="An agent is requesting access"
-      actions={<ToList />}
-    >
+    <View title="An agent is requesting access" actions={<ToList />}>
       <form
         ref={form}
         noValidate

@@ -6,6 +6,7 @@ import { Loading } from '../ui/loading.tsx'
 import { isProblem } from '../ui/problem.ts'
 import { Moment } from '../ui/time.tsx'
 import { View } from '../ui/view.tsx'
+import { Asked } from '../console/approve/asked.tsx'
 import { ToList } from './address.tsx'
 import { Answered } from './answered.tsx'
 import { DecideRequest } from './decide-request.tsx'
@@ -68,7 +69,8 @@ const outcomes = {
   pending: '',
 }
 
-function Settled({ request: { status, decided_at: decidedAt, expires_at: expiresAt } }: { request: AccessRequest }) {
+function Settled({ request }: { request: AccessRequest }) {
+  const { status, decided_at: decidedAt, expires_at: expiresAt } = request
   return (
     <View
       title={outcomes[status]}
@@ -78,6 +80,7 @@ function Settled({ request: { status, decided_at: decidedAt, expires_at: expires
         </>
       }
     >
+      <Asked request={request} />
       <ToList />
     </View>
   )

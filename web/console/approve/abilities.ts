@@ -4,6 +4,7 @@
  * the method DELETE alone, and that nothing can be deleted only where the service ensures it.
  */
 import type { Ability } from '@sallyport/protocol/abilities'
+import { accessClasses } from '@sallyport/protocol/grant-terms'
 import type { AccessClass, MaxAccess } from '@sallyport/protocol/grant-terms'
 import { isBelow, isReading, isWildcard } from './reach.ts'
 
@@ -22,25 +23,29 @@ export interface Target {
   scopes?: readonly string[] | null
 }
 
-export type Verbs = Record<AccessClass, boolean>
+export type Verbs = ReadonlySet<AccessClass>
 
 /** Which classes of calls the terms allow. A POST of a GraphQL API may only read. */
 export function verbsOf({ methods, maxAccess }: Pick<Reach, 'methods' | 'maxAccess'>): Verbs {
   const some = (test: (method: string) => boolean) => methods === null || methods.some(test)
-  return {
+  const able: Record<AccessClass, boolean> = {
     read: some(isReading) || maxAccess === 'read',
     write: maxAccess !== 'read' && some((method) => !isReading(method) && method !== 'DELETE'),
     destructive: maxAccess === null && some((method) => method === 'DELETE'),
   }
+  return new Set(accessClasses.filter((access) => able[access]))
 }
 
 const lists = new Intl.ListFormat('en', { type: 'conjunction' })
 
+export function onlyReads(verbs: Verbs): boolean {
+  return !verbs.has('write') && !verbs.has('destructive')
+}
+
 /** "read and change": for a provider or paths that nothing is known of. */
 export function generalVerbs(verbs: Verbs): string {
   const said = { read: 'read', write: 'change', destructive: 'delete' }
-  const able = (Object.keys(said) as AccessClass[]).filter((access) => verbs[access]).map((access) => said[access])
-  return lists.format(able)
+  return lists.format([...verbs].map((access) => said[access]))
 }
 
 export interface Able {
@@ -65,11 +70,11 @@ export function canDo(reach: Reach, { abilities, scopes }: Target): Able {
 /** What the service rules out, if anything. */
 export function cannotDo(reach: Reach, { abilities }: Pick<Target, 'abilities'>): string | undefined {
   const verbs = verbsOf(reach)
-  const { write: canChange, destructive: canDelete } = verbs
-  if (!canChange && !canDelete) return 'It can’t change or delete anything.'
+  if (onlyReads(verbs)) return 'It can’t change or delete anything.'
   if (reach.maxAccess === 'write') return 'It can’t delete anything.'
   const only = abilities.filter((one) => one.only === true && one.access !== 'destructive')
-  const isHarmless = !verbs.destructive && placesOf(reach).every((place) => only.some((one) => isWithin(place, one)))
+  const isHarmless =
+    !verbs.has('destructive') && placesOf(reach).every((place) => only.some((one) => isWithin(place, one)))
   return isHarmless ? 'It can’t delete anything.' : undefined
 }
 
@@ -95,7 +100,7 @@ function isPossible(ability: Ability, reach: Reach, verbs: Verbs, scopes: readon
   const { methods, access, scopes: needed } = ability
   const isMethod = methods
     ? reach.methods === null || methods.some((method) => reach.methods?.includes(method))
-    : verbs[access]
+    : verbs.has(access)
   const isAllowed = reach.maxAccess === null || access === 'read' || (access === 'write' && reach.maxAccess === 'write')
   const isScope = !needed || scopes.length === 0 || needed.some((scope) => scopes.includes(scope))
   return isMethod && isAllowed && isScope
@@ -115,11 +120,10 @@ function isMeant(ability: Ability, place: Place, possible: readonly Ability[]): 
 
 /** Whether all that the terms allow has words of its own. */
 function isAllKnown(reach: Reach, verbs: Verbs, abilities: readonly Ability[]): boolean {
-  const classes = (Object.keys(verbs) as AccessClass[]).filter((access) => verbs[access])
   return placesOf(reach).every((place) => {
     const here = abilities.filter((ability) => isWithin(place, ability))
     // What does nothing else needs no words for other classes: calls of those fail.
-    return here.some(({ only }) => only) || classes.every((access) => here.some((one) => one.access === access))
+    return here.some(({ only }) => only) || [...verbs].every((access) => here.some((one) => one.access === access))
   })
 }
 

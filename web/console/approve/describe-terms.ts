@@ -4,7 +4,7 @@ import type { GrantMode, MaxAccess } from '@sallyport/protocol/grant-terms'
 import { shortened } from '../../ui/others-text.ts'
 import { count, listOf, listOfFew, theirs } from '../../ui/words.ts'
 import type { Words } from '../../ui/words.ts'
-import { canDo, cannotDo, generalVerbs, verbsOf } from './abilities.ts'
+import { canDo, cannotDo, generalVerbs, onlyReads, verbsOf } from './abilities.ts'
 import type { Target } from './abilities.ts'
 import { isWildcard } from './reach.ts'
 import { exceptionsOf } from './exceptions.ts'
@@ -131,8 +131,7 @@ export function doing({ methods, maxAccess }: Doing): Words {
 
 function verbs(methods: Terms['methods'], maxAccess: Terms['maxAccess']): string {
   const able = verbsOf({ methods, maxAccess })
-  const { write: canChange, destructive: canDelete } = able
-  if (!canChange && !canDelete) return 'only read'
+  if (onlyReads(able)) return 'only read'
   return generalVerbs(able) + (maxAccess === 'write' ? ', but not delete' : '')
 }
 

@@ -1,5 +1,4 @@
 import { Choice, Choices } from '../../ui/field.tsx'
-import { Badge } from '../../ui/view.tsx'
 import type { PartProps } from './terms-form.tsx'
 import { modes } from './terms.ts'
 import type { Choices as Chosen } from './terms.ts'
@@ -17,7 +16,7 @@ export function Mode({ choices, onChange }: PartProps) {
             onChange({ ...choices, mode })
           }}
           label={modes[mode]}
-          note={mode === 'ask_writes' && <Badge tone="good">Recommended</Badge>}
+          note={mode === 'ask_writes' && <span className="font-medium text-accent">recommended</span>}
         />
       ))}
     </Choices>

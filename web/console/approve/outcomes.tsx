@@ -12,8 +12,9 @@ import { describeGrant } from '../grants/describe-grant.ts'
 import { Revoke } from '../grants/revoke.tsx'
 import { service } from '../service.ts'
 import { nameOf, useForgetEverything, useHasEnded } from '../session.ts'
-import { limits, question, sentence, termsOf, termsOfGrant } from './describe-terms.ts'
-import { firstChoices, labelOf } from './terms.ts'
+import { Asked } from './asked.tsx'
+import { sentence, termsOfGrant } from './describe-terms.ts'
+import { labelOf } from './terms.ts'
 
 /** `id`: of the request or call to come back to. */
 export function SignedOut({ id, children }: { id: string; children: string }) {
@@ -75,21 +76,6 @@ export function Settled({ user, request }: { user: User; request: AccessRequest 
       {status === 'denied' && <Reconsider agentId={request.agent.agent_id} />}
       <Links isGranted={isMine && status === 'approved'} />
     </View>
-  )
-}
-
-/** What it was about. */
-export function Asked({ request }: { request: AccessRequest }) {
-  const terms = termsOf(request, firstChoices(request, null), undefined, 0)
-  return (
-    <Card label="The request">
-      <p className="text-lg leading-snug">
-        <Sentence words={question(request, null, terms, { abilities: request.abilities }, true)} />
-      </p>
-      <p className="mt-1 text-sm text-quiet">
-        <Sentence words={limits(terms)} />
-      </p>
-    </Card>
   )
 }
 

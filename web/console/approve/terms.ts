@@ -25,8 +25,8 @@ export type Lasting = keyof typeof lastings
 /** When calls wait for the user. */
 export const modes = {
   allow_all: 'Everything runs',
-  ask_writes: 'Reads run, changes ask me',
-  ask_all: 'Everything asks me',
+  ask_writes: 'Reads run, changes ask',
+  ask_all: 'Everything asks',
 } as const satisfies Record<GrantMode, string>
 
 export interface Choices {
