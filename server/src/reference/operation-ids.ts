@@ -32,6 +32,7 @@ export const operationIds: Readonly<Record<string, string>> = {
   'POST /v4/devices/{id}/push-token': 'setPushToken',
   'GET /v4/providers': 'listProviders',
   'POST /v4/providers': 'createProvider',
+  'POST /v4/providers/test-client': 'testOAuthClient',
   'PATCH /v4/providers/{id}': 'updateProvider',
   'DELETE /v4/providers/{id}': 'deleteProvider',
   'PATCH /v4/providers/{id}/credentials': 'setProviderCredentials',

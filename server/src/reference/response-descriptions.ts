@@ -27,7 +27,7 @@ import { GatewayReply } from '@sallyport/protocol/gateway'
 import { Grant, Receipt } from '@sallyport/protocol/grants'
 import { HealthReply } from '@sallyport/protocol/health'
 import { Pause } from '@sallyport/protocol/pauses'
-import { ProviderDetails } from '@sallyport/protocol/providers'
+import { ProviderDetails, TestClientReply } from '@sallyport/protocol/providers'
 import { Echo, StartSandboxReply } from '@sallyport/protocol/sandbox'
 import {
   CreateLoginTokenReply,
@@ -78,6 +78,7 @@ const sentences = new Map<unknown, string>([
   [Receipt, 'Proof that a person approved the grant, verifiable without the service.'],
   [HealthReply, 'The status of the service.'],
   [ProviderDetails, 'The provider, without its client secret.'],
+  [TestClientReply, 'Whether the provider knows the client.'],
   [Echo, 'The request as it was received.'],
   [StartSandboxReply, 'A grant for the echo endpoint, and an example call.'],
   [CreateLoginTokenReply, 'A one-time login token, and the link that contains it.'],
