@@ -53,6 +53,16 @@ describe('an operator', () => {
     assert.match(once.stdout, new RegExp(`^\\d{4}-\\S+Z\tagent\\.disabled\t-\t${agentId}\t-\n$`))
   })
 
+  test('pauses and resumes all agents of the service', async () => {
+    const cli = operator()
+    const paused = await cli.run(['pause', '--service'])
+    const said = 'Paused. No calls go out until: sallyport resume --service\n'
+    assert.deepEqual([paused.code, paused.stdout], [0, said])
+    const resumed = await cli.run(['resume', '--service', '--json'])
+    assert.deepEqual(JSON.parse(resumed.stdout), { paused_at: null, service_paused_at: null })
+    assert.equal((await cli.run(['resume', '--service'])).stdout, 'Resumed. Agents may make calls again.\n')
+  })
+
   test('adds a provider with a secret from a file, changes and deletes it', async () => {
     const cli = operator()
     const secret = 'a-secret-of-the-provider-0123456789'

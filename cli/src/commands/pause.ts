@@ -20,7 +20,8 @@ export const pause = command({
   ],
   run: async (shell, { service }) => {
     const client = service ? asAdmin(shell) : asUser(shell)
-    show(shell, await client.pause({ signal: shell.interrupted }))
+    const state = await client.pause({ signal: shell.interrupted })
+    show(shell, state, `Paused. No calls go out until: sallyport resume${service ? ' --service' : ''}`)
     return undefined
   },
 })
@@ -30,21 +31,26 @@ export const resume = command({
   group: 'person',
   summary: 'let your agents make calls again',
   options,
-  examples: [['sallyport resume', 'after sallyport pause']],
+  examples: [
+    ['sallyport resume', 'after sallyport pause'],
+    ['sallyport resume --service', 'after sallyport pause --service'],
+  ],
   run: async (shell, { service }) => {
     const client = service ? asAdmin(shell) : asUser(shell)
-    show(shell, await client.resume({ signal: shell.interrupted }))
+    const state = await client.resume({ signal: shell.interrupted })
+    const isStillPaused = state.service_paused_at !== null
+    show(
+      shell,
+      state,
+      isStillPaused
+        ? 'Resumed, but the operator has paused all agents of the service.'
+        : 'Resumed. Agents may make calls again.',
+    )
     return undefined
   },
 })
 
-function show({ json, output }: Shell, state: Pause): void {
-  if (json) {
-    output.json(state)
-    return
-  }
-  if (state.paused_at !== null) output.line('Paused. No calls go out until: sallyport resume')
-  else if (state.service_paused_at !== null)
-    output.line('Resumed, but the operator has paused all agents of the service.')
-  else output.line('Resumed. Agents may make calls again.')
+function show({ json, output }: Shell, state: Pause, words: string): void {
+  if (json) output.json(state)
+  else output.line(words)
 }
