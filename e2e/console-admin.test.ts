@@ -76,6 +76,23 @@ inBrowser('a wrong token is refused; the right one is not stored', ['401 /v4/use
   await assertFits(page)
 })
 
+inBrowser('all agents are paused and resumed from the admin area, and each person sees it', [], async (visit) => {
+  const person = await arrive(visit, 'adele')
+  const agent = await register('Mail helper')
+  const grant = await person.approve(await agent.ask(), { connection_id: await person.connect('adele') })
+  const page = await open(visit, 'Agents')
+  await press(page, 'Pause all agents')
+  await page.getByText(/^All agents of all users have been paused /).waitFor()
+  assert.equal((await agent.read(grant)).code, 'paused')
+  const home = await person.open('/', 'Home')
+  await home.getByText(/^The operator paused all agents of this service /).waitFor()
+  await isFit(page)
+  await press(page, 'Resume all agents')
+  await page.getByText('In an emergency, stop the calls of all agents').waitFor()
+  await home.getByText(/^The operator paused all agents/).waitFor({ state: 'detached' })
+  assert.equal((await agent.read(grant)).upstream, 200)
+})
+
 inBrowser(
   'providers: from a preset, custom, disabled and enabled, deleted',
   ['400 ', '409 ', '502 '],

@@ -9,6 +9,7 @@ import { Field, Form } from '../../ui/field.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { isProblem } from '../../ui/problem.ts'
 import { Card, View } from '../../ui/view.tsx'
+import { ServicePause } from '../pause.tsx'
 import { service } from '../service.ts'
 import { Agents } from './agents.tsx'
 import { Health } from './health.tsx'
@@ -69,6 +70,7 @@ export function Admin() {
           )}
         </span>
       </nav>
+      <ServicePause admin={admin} />
       <Switch>
         <Route path="/admin/agents">
           <Agents admin={admin} />
