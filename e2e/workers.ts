@@ -11,6 +11,7 @@ type CallOne = RunningService['call']
 interface LogLine {
   instance?: string
   request_id?: string
+  grant_id?: string
   level?: string
   /** In the lines of the primary process: the process id of a worker. */
   worker?: number

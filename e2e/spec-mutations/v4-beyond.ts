@@ -188,6 +188,18 @@ export const v4Beyond: Mutation[] = [
     to: 'await pauses.delete(tx, null)',
   },
   {
+    row: 'A pause ends calls in progress everywhere',
+    file: 'server/src/grants/grant-store.ts',
+    from: ', sql<boolean>`${isPaused}`',
+    to: '',
+  },
+  {
+    row: 'A pause stops a call at its next wait',
+    file: 'server/src/grants/usable.ts',
+    from: "if (grant.isPaused) return 'paused'",
+    to: '',
+  },
+  {
     row: 'PATCH /v4/auth/me',
     file: 'server/src/devices/device-approval.ts',
     from: "if (!signed && requiresDevice) throw new ServiceError('device_signature_required')",
