@@ -192,6 +192,7 @@ export function grantOn(
     revokedBy: null,
     isCutOff: false,
     isPaused: false,
+    termsVersion: 1,
     ...defaultTerms,
   }
 }

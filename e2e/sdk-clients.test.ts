@@ -127,6 +127,20 @@ describe('the clients of the SDK', () => {
     const receipt = await agent.receipt(grant.grant_id)
     assert.deepEqual(await verifyReceipt(receipt), { verdict: 'signed', covers: ['connection_id', 'max_calls'] })
 
+    assert.equal((await user.grants.change(grant.grant_id, { max_calls: 2 })).max_calls, 2)
+    assert.equal(
+      (await failure(user.grants.change(grant.grant_id, { max_calls: 9 }))).code,
+      'device_signature_required',
+    )
+    const extended = await device.grants.change(grant, { max_calls: 9 })
+    assert.deepEqual([extended.max_calls, extended.signed], [9, true])
+    assert.deepEqual(await verifyReceipt(await agent.receipt(grant.grant_id)), {
+      verdict: 'signed',
+      covers: ['max_calls'],
+    })
+    const { calls, suggestion } = await user.grants.usage(grant.grant_id)
+    assert.deepEqual([calls, suggestion], [0, null])
+
     const denied = await agent.requestAccess({ provider: slug, user_id: me.user.user_id })
     assert.equal((await device.accessRequests.deny(denied.access_request_id, { reason: 'no' })).status, 'denied')
 

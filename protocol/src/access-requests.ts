@@ -142,6 +142,8 @@ export const ListPendingQuery = PageQuery('arq')
 export const AccessRequestPage = Page('access_requests', AccessRequest)
 export type AccessRequestPage = Static<typeof AccessRequestPage>
 
+const moment = { format: 'date-time', maxLength: 40 } as const
+
 /** The terms of an approval. Each can only narrow the request, or is the person's alone to set. */
 const decision = {
   allowed_hosts: Type.Optional(Hosts),
@@ -149,17 +151,47 @@ const decision = {
   allowed_paths: Type.Optional(Paths),
   max_calls: Type.Optional(MaxCalls),
   expires_at: Type.Optional(
-    Type.String({
-      format: 'date-time',
-      maxLength: 40,
-      description: 'When the grant expires (RFC 3339). Default: never, until it is revoked',
-    }),
+    Type.String({ ...moment, description: 'When the grant expires (RFC 3339). Default: never, until it is revoked' }),
   ),
   mode: Type.Optional(GrantMode),
   exceptions: Type.Optional(Exceptions),
   max_access: Type.Optional(MaxAccess),
 }
 const ConnectionId = Text({ minLength: 1, maxLength: 100, description: 'Your account with this provider' })
+
+/** Changes of a grant. Absent members stay as they are. */
+const change = {
+  allowed_hosts: Type.Optional(Nullable(Hosts, { description: 'null: as in an approval that names none' })),
+  allowed_methods: Type.Optional(Nullable(Methods, { description: 'null: all that were requested' })),
+  allowed_paths: Type.Optional(Nullable(Paths, { description: 'null: all that were requested' })),
+  max_calls: Type.Optional(
+    Nullable(MaxCalls, { description: 'Counts the calls made so far. null: the limit that was requested, if any' }),
+  ),
+  expires_at: Type.Optional(Nullable(Type.String(moment), { description: 'null: never, until it is revoked' })),
+  mode: Type.Optional(GrantMode),
+  exceptions: Type.Optional(Exceptions),
+  max_access: Type.Optional(Nullable(MaxAccess, { description: 'null: any' })),
+}
+
+export const ChangeGrantBody = Strict({ ...change, ...signedMembers })
+export type ChangeGrantBody = Static<typeof ChangeGrantBody>
+
+/** The change to be signed. */
+export const GrantChallengeBody = Strict(change)
+export type GrantChallengeBody = Static<typeof GrantChallengeBody>
+
+export const GrantChallengeReply = Type.Object({
+  challenge_id: RecordId('chl'),
+  nonce: Type.String({ description: 'base64url; ends with the SHA-256 of the change in its RFC 8785 form' }),
+  expires_at: Timestamp,
+  access_request_id: RecordId('arq'),
+  signing_input: Type.String({
+    description:
+      'What to sign, with ECDSA P-256 and SHA-256: an approval of the request that the grant came from, ' +
+      'svc-approval.v1.{challenge_id}.{nonce}.{access_request_id}.approve',
+  }),
+})
+export type GrantChallengeReply = Static<typeof GrantChallengeReply>
 
 export const ApproveBody = Strict({ connection_id: ConnectionId, ...decision, ...signedMembers })
 export type ApproveBody = Static<typeof ApproveBody>

@@ -39,6 +39,7 @@ export const auditEvents = [
   'access_request.approved',
   'access_request.denied',
   'access_request.cancelled',
+  'grant.changed',
   'grant.revoked',
   'pairing_code.issued',
   'device.paired',

@@ -92,6 +92,27 @@ export type ListGrantsQuery = Static<typeof ListGrantsQuery>
 export const GrantPage = Page('grants', Grant)
 export type GrantPage = Static<typeof GrantPage>
 
+export const GrantUseReply = Type.Object({
+  grant_id: RecordId('grt'),
+  since: Timestamp,
+  complete_since: Nullable(Timestamp, { description: 'Only calls since then are included. null: all since `since`' }),
+  calls: Type.Integer({ description: 'Calls that were made' }),
+  methods: Type.Array(Type.String()),
+  hosts: Type.Array(Type.String()),
+  paths: Nullable(Type.Array(Type.String(), { description: 'Patterns that cover all paths; null: too many' })),
+  suggestion: Nullable(
+    Type.Object(
+      {
+        allowed_hosts: Type.Optional(Type.Array(Type.String())),
+        allowed_methods: Type.Optional(Type.Array(Type.String())),
+        allowed_paths: Type.Optional(Type.Array(Type.String())),
+      },
+      { description: 'A change of the grant that would have allowed all of these calls; null: it fits already' },
+    ),
+  ),
+})
+export type GrantUseReply = Static<typeof GrantUseReply>
+
 /** Proves that a user approved a grant. Can be verified without the service. */
 export const Receipt = Type.Object({
   grant_id: RecordId('grt'),
@@ -114,7 +135,7 @@ export const Receipt = Type.Object({
     { connection_id: RecordId('con'), ...terms, ...Type.Partial(Type.Object(ownTerms)).properties },
     {
       description:
-        'The terms that were granted. An older receipt has no mode, exceptions and max_access: all calls were allowed.',
+        'The terms of the grant now: those that were approved, or narrower ones. An older receipt has no mode, exceptions and max_access: all calls were allowed.',
     },
   ),
   unsigned: Type.Array(Type.Enum(termNames), {

@@ -82,7 +82,7 @@ async function holdsDecision(nonce: string, decision: Receipt['decision']): Prom
 function isWithin(name: TermName, granted: unknown, signed: unknown): boolean {
   if (name === 'connection_id') return granted === signed
   if (name === 'mode') return isAtMost(strictToLoose, granted, signed)
-  if (name === 'exceptions') return canonicalJson(plainExceptions(granted)) === canonicalJson(plainExceptions(signed))
+  if (name === 'exceptions') return onlyAddRefusals(plainExceptions(granted), plainExceptions(signed))
   // If the user set no limit, any limit is within it.
   if (signed === null) return name !== 'allowed_hosts'
   if (granted === null) return false
@@ -96,15 +96,30 @@ function isWithin(name: TermName, granted: unknown, signed: unknown): boolean {
   return granted.every((one) => allowed.some((entry) => isUnder(entry, plain(String(one)))))
 }
 
+/** The user may have added some since that refuse calls or make them wait. */
+function onlyAddRefusals(granted: Exception[], signed: Exception[]): boolean {
+  const [here, there] = [granted, signed].map((all) => new Set(all.map(canonicalJson)))
+  return (
+    signed.every((one) => here?.has(canonicalJson(one))) &&
+    granted.every((one) => there?.has(canonicalJson(one)) || one.action === 'deny' || one.action === 'ask')
+  )
+}
+
 const strictToLoose = [...grantModes].reverse()
 
 function isAtMost(order: readonly unknown[], granted: unknown, signed: unknown): boolean {
   return order.includes(granted) && order.indexOf(granted) <= order.indexOf(signed)
 }
 
+interface Exception {
+  paths: string[]
+  methods?: string[]
+  action: unknown
+}
+
 /** As stored by the service. Throws if they are none. Other members stay, so that they make a difference. */
-function plainExceptions(exceptions: unknown): unknown[] {
-  return (exceptions as { paths: string[]; methods?: string[] }[]).map(({ paths, methods, ...others }) => ({
+function plainExceptions(exceptions: unknown): Exception[] {
+  return (exceptions as Exception[]).map(({ paths, methods, ...others }) => ({
     ...others,
     paths: distinct(paths, plainPath),
     ...(methods !== undefined && { methods: distinct(methods, plainMethod) }),

@@ -1,5 +1,6 @@
 /** Creates all parts of the service and connects them. Does not listen on a port. */
 import { accessRequestRoutes } from './access-requests/access-request-routes.ts'
+import { changeRoutes } from './access-requests/change-routes.ts'
 import { decisionRoutes } from './access-requests/decision-routes.ts'
 import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
 import { isAgentKey } from './agents/agent.ts'
@@ -8,6 +9,7 @@ import { auditKeyRoutes } from './audit/audit-key-routes.ts'
 import { auditRoutes } from './call-log/audit-routes.ts'
 import { serveCalls } from './calls.ts'
 import { callSeriesRoutes } from './call-log/call-series-routes.ts'
+import { grantUseRoutes } from './call-log/grant-use-routes.ts'
 import { headText } from './audit/chain-heads.ts'
 import { authenticateCalls } from './authenticate.ts'
 import { connectRoutes } from './connections/connect-routes.ts'
@@ -152,12 +154,14 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const deciding = { ...needs, openSandbox: openSandbox.bind(null, needs), onDecided: jobs.kickCallbacks }
   accessRequestRoutes(http, { ...deciding, onCreated: jobs.kickPushes })
   decisionRoutes(http, deciding)
+  changeRoutes(http, deciding)
   mutedAgentRoutes(http, needs)
   grantRoutes(http, needs)
   pauseRoutes(http, needs)
   auditKeyRoutes(http, needs)
   auditRoutes(http, { ...needs, reads })
   callSeriesRoutes(http, { ...needs, reads })
+  grantUseRoutes(http, { ...needs, reads })
   eventRoutes(http, listeners)
   healthRoutes(http, { ...given, ...needs, metrics, version: readVersion() })
   await sandboxRoutes(http, needs)

@@ -132,6 +132,10 @@ const cases: Record<string, Case> = {
     await device()
     return { path: '/v4/auth/me', body: { require_device_approval: true } }
   },
+  'user PATCH /v4/grants/{id}': async (world) => ({
+    path: `/v4/grants/${await granted(world)}`,
+    body: { max_calls: 1 },
+  }),
   'user POST /v4/grants/{id}/revoke': async (world) => ({ path: `/v4/grants/${await granted(world)}/revoke` }),
   'user DELETE /v4/connections/{id}': onConnection(''),
   'user POST /v4/connections': async (world) => ({ path: '/v4/connections', body: await entered(world) }),
@@ -163,6 +167,18 @@ const cases: Record<string, Case> = {
   'device POST /v4/access-requests/{id}/deny': async (world) => {
     const id = await asked(world)
     return { path: `/v4/access-requests/${id}/deny`, body: await signed(world, id, 'deny') }
+  },
+  'device POST /v4/grants/{id}/challenge': async (world) => ({
+    path: `/v4/grants/${await granted(world)}/challenge`,
+    body: { max_calls: 1 },
+  }),
+  'device PATCH /v4/grants/{id}': async (world) => {
+    const path = `/v4/grants/${await granted(world)}`
+    const device = await world.device()
+    const change = { max_calls: 1 }
+    const { body } = await world.call('POST', `${path}/challenge`, { token: device.token, body: change })
+    const { challenge_id, signing_input } = body as { challenge_id: string; signing_input: string }
+    return { path, body: { ...change, challenge_id, signature: device.sign(signing_input) } }
   },
   'device POST /v4/devices/challenge': plain('/v4/devices/challenge', { action: 'off' }),
   'device POST /v4/devices/{id}/push-token': onDevice('/push-token', pushToken),

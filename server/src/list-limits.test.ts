@@ -21,6 +21,8 @@ const notLists = [
   '/v4/gateway',
   '/v4/gateway/ca.pem',
   '/v4/grants/{id}/receipt',
+  // Searches the record too: call-log/grant-use-routes.test.ts
+  '/v4/grants/{id}/usage',
   '/v4/health',
   '/v4/oauth/callback/{slug}',
   '/v4/oauth/resume',

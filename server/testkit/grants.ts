@@ -27,6 +27,7 @@ export async function insertGrant(
     revokedBy: null,
     isCutOff: false,
     isPaused: false,
+    termsVersion: 1,
     ...defaultTerms,
     ...terms,
   }

@@ -29,7 +29,7 @@ export function judgedBy({ terms, rules }: JudgedRequest, host: string): [Grant,
     ...{ grantId: 'grt_1', agentId: 'agt_1', userId: 'usr_1', connectionId: 'con_1', accessRequestId: 'arq_1' },
     ...{ kind: 'connection', allowedHosts: [host], allowedMethods: null, allowedPaths: null },
     ...{ maxCalls: null, calls: 0, lastUsedAt: null, createdAt: now, expiresAt: null },
-    ...{ revokedAt: null, revokedBy: null, isCutOff: false, isPaused: false, ...defaultTerms },
+    ...{ revokedAt: null, revokedBy: null, isCutOff: false, isPaused: false, termsVersion: 1, ...defaultTerms },
     ...terms,
   }
   const known = { metadata: { issuer: 'https://auth.example.com' }, preset: null, apiHosts: [host], apiHost: null }

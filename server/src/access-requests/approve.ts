@@ -64,8 +64,9 @@ export async function approveAccessRequest(
       revokedBy: null,
       isCutOff: false,
       isPaused: false,
+      termsVersion: 1,
     } satisfies Grant
-    const receipt = receiptFor(approved, signature)
+    const receipt = receiptFor(approved, signature, now)
     await grants.insert(tx, approved, receipt)
     const ending = { status: 'approved', by: userId, on: signature?.device.deviceId ?? null } as const
     const ended = await accessRequests.end(tx, accessRequestId, { ...ending, grantId: approved.grantId }, now)
@@ -91,11 +92,11 @@ export async function approveAccessRequest(
  * Throws unless the agent and the provider are active, and the connection is this user's, active, and for that
  * provider.
  */
-async function judgeWhatItStandsOn(
+export async function judgeWhatItStandsOn(
   { database, agents, providers, connections }: ApproveNeeds,
   tx: Queries,
   { agentId, providerId }: AccessRequest,
-  { connectionId }: Decision,
+  { connectionId }: Pick<Decision, 'connectionId'>,
   userId: string,
   now: Date,
 ): Promise<{ provider: Provider; connection: Connection }> {
@@ -123,7 +124,7 @@ async function judgeWhatItStandsOn(
  * decision, whoever sends the approval chooses the terms (spec v4, Rules 2), unless the user requires device approval:
  * a stolen console session must not choose them.
  */
-function judgeScope(
+export function judgeScope(
   { requiresDevice }: User,
   { device }: Decider,
   sent: Record<string, unknown>,

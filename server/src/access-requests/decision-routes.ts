@@ -132,7 +132,7 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
 }
 
 /** The decision as sent. Other members of a challenge's body are ignored. */
-function decisionIn(body: Partial<Record<TermName, unknown>> | undefined): Record<string, unknown> | undefined {
+export function decisionIn(body: Partial<Record<TermName, unknown>> | undefined): Record<string, unknown> | undefined {
   const members = termNames.flatMap((name) => (body?.[name] === undefined ? [] : [[name, body[name]]]))
   return members.length > 0 ? (Object.fromEntries(members) as Record<string, unknown>) : undefined
 }

@@ -14,6 +14,7 @@ export const agentEvents = [
   'access_request.approved',
   'access_request.denied',
   'access_request.cancelled',
+  'grant.changed',
   'grant.revoked',
   'callback.delivered',
   'callback.failed',

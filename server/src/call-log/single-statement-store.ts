@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { asJson, insertingRecords, insertStatement } from '../audit/audit-chain-store.ts'
 import type { LinkedRow } from '../audit/audit-chain-store.ts'
 import { markUsedStatement } from '../connections/connection-store.ts'
+import type { JudgedGrant } from '../grants/grant.ts'
 import { countingLiveCalls, countStatementWithToken } from '../grants/grant-usage-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { listOf, preparedText } from '../platform/database/prepared.ts'
@@ -18,6 +19,7 @@ interface Values extends Times {
   now: number
   grantIds: readonly string[]
   times: readonly number[]
+  versions: readonly number[]
   keys: readonly string[]
   tokenHashes: readonly Buffer[]
   tokenCount: number
@@ -25,17 +27,17 @@ interface Values extends Times {
   keyCount: number
 }
 
-interface CountedCall {
-  grantId: string
+interface CountedCall extends JudgedGrant {
   tokenHash: Buffer
 }
 
 const statement = preparedText((queries: Queries, values: Values) => {
-  const { now, grantIds, times, tokenHashes, tokenCount, grantCount, keyCount } = values
-  const counted = countingLiveCalls(queries, now, sql.raw('counting.times'))
+  const { now, grantIds, times, versions, tokenHashes, tokenCount, grantCount, keyCount } = values
+  const counting = { now, times: sql.raw<number>('counting.times'), version: sql.raw<number>('counting.version') }
+  const counted = countingLiveCalls(queries, counting)
     .from(
-      sql<object>`unnest(cast(${grantIds} as text[]), cast(${times} as bigint[]))`.as<'counting'>(
-        sql.raw('counting (id, times)'),
+      sql<object>`unnest(cast(${grantIds} as text[]), cast(${times} as bigint[]), cast(${versions} as bigint[]))`.as<'counting'>(
+        sql.raw('counting (id, times, version)'),
       ),
     )
     .where(sql<boolean>`grant_usage.grant_id = counting.id`)
@@ -84,7 +86,13 @@ export const singleStatementStore = {
     }
     if (connectionIds.length > 0) return undefined
     const times = new Map<string, number>()
-    for (const { grantId } of calls) times.set(grantId, (times.get(grantId) ?? 0) + 1)
+    const versions = new Map<string, number>()
+    for (const { grantId, termsVersion } of calls) {
+      times.set(grantId, (times.get(grantId) ?? 0) + 1)
+      // Judged before and after a change of the terms: a part of them is refused.
+      if ((versions.get(grantId) ?? termsVersion) !== termsVersion) return undefined
+      versions.set(grantId, termsVersion)
+    }
     const tokens = new Map(calls.map(({ tokenHash }) => [tokenHash.toString('hex'), tokenHash]))
     return runSingleStatement(
       statement(queries, {
@@ -93,6 +101,7 @@ export const singleStatementStore = {
         now: at,
         grantIds: [...times.keys()],
         times: [...times.values()],
+        versions: [...versions.values()],
         keys,
         tokenHashes: [...tokens.values()],
         tokenCount: tokens.size,

@@ -30,7 +30,10 @@ export function createSingleStatement(
     const at = clock()
     const used = connectionsToMark(calls, at)
     const counted = {
-      calls: calls.map(({ standing, tokenHash }) => ({ grantId: standing.grant.grantId, tokenHash })),
+      calls: calls.map(({ standing: { grant }, tokenHash }) => ({
+        ...{ grantId: grant.grantId, termsVersion: grant.termsVersion },
+        tokenHash,
+      })),
       connectionIds: used.map(({ connectionId }) => connectionId),
     }
     const records = entries.map((entry) => toRecord(entry, at))

@@ -33,6 +33,7 @@ export function createTransactional(needs: TransactionalNeeds, prepaid: Pick<Pre
     const standing = await needs.standings.find(tx, call.agentId, call.standing.grant.grantId)
     if (!standing) throw new ServiceError('grant_not_found', { field: 'grant_id' })
     assertUsable({ ...standing, isTokenCurrent }, at, { mayBeExhausted })
+    if (standing.grant.termsVersion !== call.standing.grant.termsVersion) throw changedTerms()
     const { provider } = standing
     if (provider && !provider.apiHosts.some((entry) => matchesHost(entry, call.destination.host))) {
       throw new ServiceError('host_not_allowed', { field: 'url' })
@@ -66,8 +67,8 @@ export function createTransactional(needs: TransactionalNeeds, prepaid: Pick<Pre
     })
     await Promise.all(takings)
     const counting = accepted()
-    const grantIds = counting.map(([, { call }]) => call.standing.grant.grantId)
-    const counted = await needs.grants.countCalls(tx, grantIds, at)
+    const judged = counting.map(([, { call }]) => call.standing.grant)
+    const counted = await needs.grants.countCalls(tx, judged, at)
     for (const [place, [index, { call }]] of counting.entries()) {
       if (!counted[place]) await settle(index, explain(tx, call, at))
     }
@@ -92,6 +93,12 @@ export function createTransactional(needs: TransactionalNeeds, prepaid: Pick<Pre
       return refusals
     },
   }
+}
+
+/** It may still be allowed: the agent finds out by making it again. */
+function changedTerms(): ServiceError {
+  const message = 'The terms of the grant changed while this call was made, so it went no further. Make it again.'
+  return new ServiceError('conflict', { field: 'grant_id', message })
 }
 
 /** A call that used up its grant can continue. */

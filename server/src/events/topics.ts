@@ -52,6 +52,7 @@ const meanings: Record<AuditEvent, Meaning> = {
   // Also mutes the agent for a while.
   'access_request.denied': muted,
   'access_request.cancelled': requests,
+  'grant.changed': { topics: ['grants'] },
   'grant.revoked': { topics: ['grants'] },
   'pairing_code.issued': nothing,
   'device.paired': devices,

@@ -168,7 +168,7 @@ onBothDatabases('a call in flight', (engine) => {
     await Promise.all([proxy.call(), proxy.call(), assert.rejects(broken.call())])
     await service.database.close()
     await proxy.callsInFlight.check()
-    proxy.callsInFlight.begin(proxy.grantId, Buffer.alloc(32))
+    proxy.callsInFlight.begin({ grantId: proxy.grantId, termsVersion: 1 }, { tokenHash: Buffer.alloc(32) })
     await assert.rejects(proxy.callsInFlight.check(), 'with one under way the database is asked')
   })
 })

@@ -1,6 +1,7 @@
 /**
- * The kill switch: a call in flight ends with its grant, when its agent's token is replaced or its key for tools ends, or when its host is removed
- * from the provider, on whichever instance that happened. So the database is polled.
+ * The kill switch: a call in flight ends with its grant, when its grant no longer covers it, when its agent's token is
+ * replaced or its key for tools ends, or when its host is removed from the provider, on whichever instance that happened.
+ * So the database is polled.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentStore } from '../agents/agent-store.ts'
@@ -10,6 +11,7 @@ import { createActiveSet } from '../platform/active-set.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
 import type { GrantStore } from './grant-store.ts'
+import type { Grant, JudgedGrant } from './grant.ts'
 import { refusalFor, whyEnded } from './usable.ts'
 
 /** The number of parameters of a query is limited. */
@@ -31,9 +33,16 @@ export interface BegunCall {
   done: () => void
 }
 
+export interface FlyingCall {
+  tokenHash: Buffer
+  keyHash?: Buffer | undefined
+  /** Why the grant with these terms doesn't allow the call. Undefined if it does. */
+  whyUncovered?: (grant: Grant) => ServiceError | undefined
+}
+
 export interface CallsInFlight {
   /** Until `done`, the call ends with its grant, its token and its key. The signal's reason is the error to answer with. */
-  begin: (grantId: string, tokenHash: Buffer, keyHash?: Buffer) => BegunCall
+  begin: (judged: JudgedGrant, call: FlyingCall) => BegunCall
   /** Ends the calls whose grants have ended, or whose hosts were removed. Does nothing if there are no calls, or if a check is running. */
   check: () => Promise<void>
   /** Ends every call, also those that begin later. Resolves once all of them are done. */
@@ -43,6 +52,9 @@ export interface CallsInFlight {
 interface UnderWay {
   controller: AbortController
   grantId: string
+  /** Of the terms that it was judged by last. */
+  termsVersion: number
+  whyUncovered: FlyingCall['whyUncovered']
   /** Hashes, in hex. */
   token: string
   key: string | undefined
@@ -76,6 +88,23 @@ export function createCallsInFlight(needs: CallsInFlightNeeds): CallsInFlight {
       if (hash !== undefined && ended.has(hash)) controller.abort(new ServiceError('unauthenticated'))
   }
 
+  /** With the oldest version of each grant: if it is the current one, so are the others. */
+  const endUncovered = async (grantIds: string[]) => {
+    const oldest = new Map<string, number>()
+    for (const { grantId, termsVersion } of calls.all()) {
+      oldest.set(grantId, Math.min(termsVersion, oldest.get(grantId) ?? termsVersion))
+    }
+    const judged = grantIds.map((grantId) => ({ grantId, termsVersion: oldest.get(grantId) ?? 0 }))
+    for (const grant of await grants.findChanged(database.queries, judged)) {
+      for (const call of calls.all()) {
+        if (call.grantId !== grant.grantId || call.termsVersion >= grant.termsVersion) continue
+        call.termsVersion = grant.termsVersion
+        const reason = call.whyUncovered?.(grant)
+        if (reason) call.controller.abort(reason)
+      }
+    }
+  }
+
   const endThoseAtRemovedHosts = async (grantIds: string[]) => {
     const listed = await grants.apiHostsOf(database.queries, grantIds)
     for (const { grantId, host, controller } of calls.all()) {
@@ -90,11 +119,11 @@ export function createCallsInFlight(needs: CallsInFlightNeeds): CallsInFlight {
   }
 
   return {
-    begin: (grantId, tokenHash, keyHash) => {
+    begin: ({ grantId, termsVersion }, { tokenHash, keyHash, whyUncovered }) => {
       const controller = new AbortController()
       if (endedBy) controller.abort(endedBy)
       const [token, key] = [tokenHash.toString('hex'), keyHash?.toString('hex')]
-      const call: UnderWay = { controller, grantId, token, key, host: null }
+      const call: UnderWay = { controller, grantId, termsVersion, whyUncovered, token, key, host: null }
       const done = calls.add(call)
       const isAt = (host: string) => {
         call.host = host
@@ -122,6 +151,10 @@ export function createCallsInFlight(needs: CallsInFlightNeeds): CallsInFlight {
         await inParts(
           underWay.map(({ grantId }) => grantId),
           endThoseAtRemovedHosts,
+        )
+        await inParts(
+          underWay.map(({ grantId }) => grantId),
+          endUncovered,
         )
       } finally {
         isAsking = false

@@ -55,6 +55,7 @@ const columns = [
   'grants.max_access',
   'grant_usage.calls',
   'grant_usage.last_used_at',
+  'grant_usage.terms_version',
   'grants.created_at',
   'grants.expires_at',
   'grants.revoked_at',
@@ -110,6 +111,7 @@ export function toGrant(row: FoundationRow): Grant {
     revokedAt: fromTime(row.revoked_at),
     revokedBy: row.revoked_by,
     isPaused: Boolean(row.is_paused),
+    termsVersion: row.terms_version,
     isCutOff: isCutOff(row.connection_status, row.user_disabled_at),
   }
 }

@@ -104,7 +104,7 @@ onBothDatabases('lists of grants', (engine) => {
       return Promise.resolve()
     },
     'used up': ({ database, clock }, grantId) =>
-      database.transaction((tx) => grantStore.countCalls(tx, [grantId], clock.now())),
+      database.transaction((tx) => grantStore.countCalls(tx, [{ grantId, termsVersion: 1 }], clock.now())),
     disconnected: ({ call, user, connectionId }) =>
       call('DELETE', `/v4/connections/${connectionId}`, { token: user.token }),
   }
@@ -177,7 +177,13 @@ onBothDatabases('lists of grants', (engine) => {
           .insertInto('grants')
           .values(some.map((row) => ({ ...empty, ...row })))
           .execute()
-        const usage = some.map(({ grant_id }) => ({ grant_id, calls: 0, last_used_at: null, is_open: 1 }))
+        const usage = some.map(({ grant_id }) => ({
+          grant_id,
+          calls: 0,
+          last_used_at: null,
+          is_open: 1,
+          terms_version: 1,
+        }))
         await tx.insertInto('grant_usage').values(usage).execute()
       }
     })

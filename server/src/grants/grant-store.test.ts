@@ -19,7 +19,7 @@ async function callsOf({ database }: TestService, grantId: string): Promise<unkn
 }
 
 async function countCall({ database }: TestService, grantId: string, now: Date): Promise<boolean | undefined> {
-  return (await database.transaction((tx) => grantStore.countCalls(tx, [grantId], now)))[0]
+  return (await database.transaction((tx) => grantStore.countCalls(tx, [{ grantId, termsVersion: 1 }], now)))[0]
 }
 
 onBothDatabases('grants', (engine) => {
@@ -46,6 +46,7 @@ onBothDatabases('grants', (engine) => {
       revokedBy: null,
       isCutOff: false,
       isPaused: false,
+      termsVersion: 1,
       ...defaultTerms,
     })
     const stranger = await service.registerAgent()
@@ -67,9 +68,9 @@ onBothDatabases('grants', (engine) => {
     const [few, many] = [await agentInSandbox(service), await agentInSandbox(service)]
     const { queries } = service.database
     await queries.updateTable('grants').set({ max_calls: 2 }).where('grant_id', '=', few.grantId).execute()
-    const grantIds = [few, many, few, few, many].map(({ grantId }) => grantId)
+    const judged = [few, many, few, few, many].map(({ grantId }) => ({ grantId, termsVersion: 1 }))
     const now = service.clock.now()
-    const counted = await service.database.transaction((tx) => grantStore.countCalls(tx, grantIds, now))
+    const counted = await service.database.transaction((tx) => grantStore.countCalls(tx, judged, now))
     assert.deepEqual(counted, [true, true, true, false, true])
     assert.deepEqual(await callsOf(service, few.grantId), { calls: 2, last_used_at: now.getTime() })
   })
@@ -113,7 +114,7 @@ onBothDatabases('grants', (engine) => {
     const now = here.clock.now()
     let counting: Promise<unknown> = Promise.resolve()
     await here.database.transaction(async (tx) => {
-      assert.deepEqual(await grantStore.countCalls(tx, [grantId], now), [true])
+      assert.deepEqual(await grantStore.countCalls(tx, [{ grantId, termsVersion: 1 }], now), [true])
       counting = countCall(there, grantId, now)
       assert.equal(await Promise.race([counting, sleep(100, 'waits')]), 'waits')
       // SQLite has one writer: there it is part of what the call waits for.
@@ -129,7 +130,7 @@ onBothDatabases('grants', (engine) => {
     const now = here.clock.now()
     let revoking: Promise<unknown> = Promise.resolve()
     await here.database.transaction(async (tx) => {
-      assert.deepEqual(await grantStore.countCalls(tx, [grantId], now), [true])
+      assert.deepEqual(await grantStore.countCalls(tx, [{ grantId, termsVersion: 1 }], now), [true])
       revoking = there.database.transaction((other) => grantStore.revoke(other, grantId, 'user', now))
       assert.equal(await Promise.race([revoking, sleep(100, 'waits')]), 'waits')
     })

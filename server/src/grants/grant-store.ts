@@ -2,15 +2,16 @@ import { sql } from 'kysely'
 import type { Receipt } from '@sallyport/protocol/grants'
 import type {} from '../agents/agent-store.ts'
 import { deleteBatch } from '../platform/database/batches.ts'
-import type { Queries } from '../platform/database/database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import type { Page } from '../platform/database/paging.ts'
 import type { ProviderStatus } from '../providers/provider.ts'
 import type {} from '../providers/provider-store.ts'
 import { foundationOf, isPast, isPaused, isRevoked, toGrant } from './grant-foundation-store.ts'
 import { pageThrough } from './grant-list-store.ts'
 import type { GrantPageRequest } from './grant-list-store.ts'
-import { closeUsage, countCalls, openUsage } from './grant-usage-store.ts'
-import type { Grant, RevokedBy } from './grant.ts'
+import { closeUsage, countCalls, openUsage, renewTerms } from './grant-usage-store.ts'
+import type { Grant, JudgedGrant, RevokedBy } from './grant.ts'
+import type { GrantTerms } from './narrower.ts'
 
 /** What is shown of a grant besides its terms. */
 export interface GrantDescription {
@@ -35,19 +36,11 @@ export const grantStore = {
         user_id: grant.userId,
         connection_id: grant.connectionId,
         access_request_id: grant.accessRequestId,
-        allowed_hosts: JSON.stringify(grant.allowedHosts),
-        allowed_methods: grant.allowedMethods && JSON.stringify(grant.allowedMethods),
-        allowed_paths: grant.allowedPaths && JSON.stringify(grant.allowedPaths),
-        max_calls: grant.maxCalls,
-        mode: grant.mode,
-        exceptions: JSON.stringify(grant.exceptions),
-        max_access: grant.maxAccess,
+        ...termsColumns(grant),
         created_at: grant.createdAt.getTime(),
-        expires_at: grant.expiresAt?.getTime() ?? null,
         revoked_at: null,
         revoked_by: null,
-        is_signed: receipt?.signed === true ? 1 : 0,
-        receipt: receipt && JSON.stringify(receipt),
+        ...receiptColumns(receipt),
       })
       .execute()
     await openUsage(tx, grant.grantId)
@@ -68,6 +61,55 @@ export const grantStore = {
       .where('grants.user_id', '=', userId)
       .executeTakeFirst()
     return row && toGrant(row)
+  },
+
+  /** The same, locked until the transaction ends, so that changes of one grant run one at a time. */
+  lockOfUser: async (
+    { engine }: Database,
+    tx: Queries,
+    userId: string,
+    grantId: string,
+  ): Promise<Grant | undefined> => {
+    if (engine === 'postgres') {
+      await tx.selectFrom('grants').select('grant_id').where('grant_id', '=', grantId).forUpdate().execute()
+    }
+    return grantStore.findOfUser(tx, userId, grantId)
+  },
+
+  /** Calls that were judged by the terms before are not recorded any more. */
+  changeTerms: async (tx: Queries, grantId: string, terms: GrantTerms, receipt: Receipt | null): Promise<void> => {
+    await tx
+      .updateTable('grants')
+      .set({ ...termsColumns(terms), ...receiptColumns(receipt) })
+      .where('grant_id', '=', grantId)
+      .execute()
+    await renewTerms(tx, grantId)
+  },
+
+  /** Those of these whose terms are others than calls in flight were judged by. */
+  findChanged: async (queries: Queries, judged: readonly JudgedGrant[]): Promise<Grant[]> => {
+    const versions = await queries
+      .selectFrom('grant_usage')
+      .select(['grant_id', 'terms_version'])
+      .where(
+        'grant_id',
+        'in',
+        judged.map(({ grantId }) => grantId),
+      )
+      .execute()
+    const current = new Map(versions.map((row) => [row.grant_id, row.terms_version]))
+    const changed = judged.filter(
+      ({ grantId, termsVersion }) => (current.get(grantId) ?? termsVersion) !== termsVersion,
+    )
+    if (changed.length === 0) return []
+    const rows = await foundationOf(queries)
+      .where(
+        'grants.grant_id',
+        'in',
+        changed.map(({ grantId }) => grantId),
+      )
+      .execute()
+    return rows.map(toGrant)
   },
 
   listOfAgent: (queries: Queries, agentId: string, page: GrantPageRequest, now: Date): Promise<Page<Grant>> =>
@@ -215,3 +257,20 @@ export const grantStore = {
 }
 
 export type GrantStore = typeof grantStore
+
+function termsColumns(terms: GrantTerms) {
+  return {
+    allowed_hosts: JSON.stringify(terms.allowedHosts),
+    allowed_methods: terms.allowedMethods && JSON.stringify(terms.allowedMethods),
+    allowed_paths: terms.allowedPaths && JSON.stringify(terms.allowedPaths),
+    max_calls: terms.maxCalls,
+    expires_at: terms.expiresAt?.getTime() ?? null,
+    mode: terms.mode,
+    exceptions: JSON.stringify(terms.exceptions),
+    max_access: terms.maxAccess,
+  }
+}
+
+function receiptColumns(receipt: Receipt | null) {
+  return { is_signed: receipt?.signed === true ? 1 : 0, receipt: receipt && JSON.stringify(receipt) }
+}

@@ -24,6 +24,7 @@ const grant: Grant = {
   revokedBy: null,
   isCutOff: false,
   isPaused: false,
+  termsVersion: 1,
   ...defaultTerms,
 }
 const call: GrantedCall = { host: 'api.example.com', methods: ['GET'], path: '/v1/mail' }

@@ -34,7 +34,12 @@ export interface Grant {
   isCutOff: boolean
   /** Its user or the operator has paused all agents. It stays active. */
   isPaused: boolean
+  /** Increases when its terms are changed. A call is recorded only under the terms that it was judged by. */
+  termsVersion: number
 }
+
+/** A grant as a call was judged by it. */
+export type JudgedGrant = Pick<Grant, 'grantId' | 'termsVersion'>
 
 /** Calls that the mode does not apply to. */
 export interface GrantException {

@@ -112,7 +112,7 @@ async function assertEndInFlight(service: TestService, all: readonly GrantInStat
     ...{ ...service, ...storesOf(service), clock: service.clock.now },
     findCurrentKeys: () => Promise.resolve(new Set()),
   })
-  const calls = all.map((one) => ({ ...one, ...flights.begin(one.grantId, one.tokenHash) }))
+  const calls = all.map((one) => ({ ...one, ...flights.begin({ grantId: one.grantId, termsVersion: 1 }, one) }))
   await flights.check()
   for (const { name, state, controller } of calls) {
     // A connection that needs a new sign-in keeps the token that is in use.
@@ -187,7 +187,7 @@ function formsIn(service: TestService): Record<string, (one: GrantInState) => Pr
     'a call that is counted': async ({ grantId, state, isAgentDisabled }) => {
       // The token is looked at beside it.
       const reason = whyUnusable({ ...state, isTokenCurrent: !isAgentDisabled }, now)
-      const [actual] = await database.transaction((tx) => grants.countCalls(tx, [grantId], now))
+      const [actual] = await database.transaction((tx) => grants.countCalls(tx, [{ grantId, termsVersion: 1 }], now))
       return { expected: reason === undefined, actual }
     },
   }

@@ -45,8 +45,8 @@ onBothDatabases('cheaper calls', (engine) => {
         ['grt_revoked', 3, 3, 0],
       ],
     )
-    const grantIds = ['grt_live', 'grt_live', 'grt_new', 'grt_revoked']
-    const counted = await database.transaction((tx) => grantStore.countCalls(tx, grantIds, clock()))
+    const judged = ['grt_live', 'grt_live', 'grt_new', 'grt_revoked'].map((grantId) => ({ grantId, termsVersion: 1 }))
+    const counted = await database.transaction((tx) => grantStore.countCalls(tx, judged, clock()))
     assert.deepEqual(counted, [true, false, true, false])
     const ids = async (scope: { agentId: string } | { userId: string }) =>
       (await auditListStore.list(queries, scope, {}, { limit: 9, before: undefined })).records.map(

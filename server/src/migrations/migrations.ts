@@ -22,6 +22,7 @@ import { toolKeys } from './0017-tool-keys.ts'
 import { gateway } from './0018-gateway.ts'
 import { pauses } from './0019-pauses.ts'
 import { operatorSessions } from './0020-operator-sessions.ts'
+import { termsVersions } from './0021-terms-versions.ts'
 
 /**
  * In order. A released migration is never edited, and there are no down migrations. docs/storage.md describes the
@@ -48,6 +49,7 @@ export const migrations: readonly Migration[] = [
   gateway,
   pauses,
   operatorSessions,
+  termsVersions,
 ]
 
 /** Applies all pending migrations. */

@@ -6,6 +6,7 @@ import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Call } from './call.ts'
 import type { Once } from './once.ts'
+import { whyUncovered } from './policy.ts'
 import { toBuffer } from './whole-answer.ts'
 import type { Envelope } from './whole-answer.ts'
 
@@ -31,8 +32,8 @@ export interface Flight {
   /** Aborted when the call must end. Its reason is the error to answer with. */
   signal: AbortSignal
   abort: (reason: Error) => void
-  /** Call it right before the request goes out: from then on this host may have received it. */
-  markSent: (host: string) => void
+  /** Call it right before a request goes out: from then on its host may have received it. */
+  markSent: (call: Call) => void
   /**
    * Only the first call of `answered` or `failed` has an effect. For a call that is made at most once it resolves
    * once the answer is stored; otherwise there is no need to wait for it. `envelope` is what a repetition of the call gets.
@@ -58,11 +59,13 @@ export class CallAborted extends Error {
 export function startFlight(needs: FlightNeeds, call: Call, once: Once | undefined): Flight {
   const { callLog, clock } = needs
   const startedAt = clock().getTime()
-  const { controller, isAt, done } = needs.callsInFlight.begin(
-    call.standing.grant.grantId,
-    call.tokenHash,
-    call.keyHash,
-  )
+  /** After a redirect another one. */
+  let current = call
+  const { controller, isAt, done } = needs.callsInFlight.begin(call.standing.grant, {
+    tokenHash: call.tokenHash,
+    keyHash: call.keyHash,
+    whyUncovered: (grant) => whyUncovered(grant, current),
+  })
   let isSent = false
   let isOver = false
   /** False if the call was over already: its outcome is recorded once. */
@@ -90,10 +93,11 @@ export function startFlight(needs: FlightNeeds, call: Call, once: Once | undefin
     abort: (reason) => {
       controller.abort(reason)
     },
-    markSent: (host) => {
+    markSent: (sent) => {
       isSent = true
+      current = sent
       // No provider lists the hosts of calls without a credential.
-      if (!call.isOpen) isAt(host)
+      if (!call.isOpen) isAt(sent.destination.host)
     },
     answered: async (seen, envelope) => {
       if (!tryFinish()) return

@@ -28,6 +28,7 @@ const grant: Grant = {
   revokedBy: null,
   isCutOff: false,
   isPaused: false,
+  termsVersion: 1,
   ...defaultTerms,
 }
 const rules: ProviderRules = {

@@ -20,7 +20,7 @@ import type { PresetRules } from '../providers/presets/preset-rules.ts'
 import { accessClassOf, mayBeBatch, mayBeGraphql } from './access-class.ts'
 import { assertAwsCall } from './aws-call.ts'
 import { reachesCredentials } from './batch.ts'
-import { assertInspectable, checksAt, limitsMethods } from './body-checks.ts'
+import { assertInspectable, bodyChecksFor, checksAt, limitsMethods, mustBeInspected } from './body-checks.ts'
 import type { BodyChecks, CallHead } from './body-checks.ts'
 import { UnreadableBody } from './body-content.ts'
 import type { Call } from './call.ts'
@@ -67,6 +67,25 @@ export function verdictOn(
 ): Verdict | undefined {
   const judged = assertCovered(grant, rules, call, { hasBody: true })
   return isClassified ? verdictOf(grant, judged, call) : undefined
+}
+
+/**
+ * Why changed terms of its grant no longer allow a call in flight. Whether a person would have to approve it is not asked:
+ * it has gone out.
+ */
+export function whyUncovered(grant: Grant, { isOpen, route, upload, ...call }: Call): ServiceError | undefined {
+  if (isOpen) return undefined
+  try {
+    // A body that was forwarded as it arrived was not inspected.
+    if (upload && mustBeInspected(bodyChecksFor(call, grant, route.rules))) {
+      throw new ServiceError('body_not_inspectable', { field: 'body' })
+    }
+    assertMayCall(grant, route.rules, call)
+    return undefined
+  } catch (error) {
+    if (error instanceof ServiceError) return error
+    throw error
+  }
 }
 
 /** As far as it can be told before the body has arrived. */

@@ -54,7 +54,7 @@ export async function send<Response extends UpstreamHead>(
     signal.throwIfAborted()
     const wholeMs = Math.ceil(deadline() - performance.now())
     if (wholeMs <= 0) throw new ServiceError('upstream_timeout')
-    markSent(call.destination.host)
+    markSent(call)
     const { method, destination, body, upload, firstByteMs, isHandshake } = call
     const limits = { wholeMs, firstByteMs, maxBytes, takeRoom }
     const content = { body, ...(upload && { bodyStream: upload }), ...(isHandshake && { isHandshake }) }

@@ -61,6 +61,7 @@ export async function openSandbox(
     revokedBy: null,
     isCutOff: false,
     isPaused: false,
+    termsVersion: 1,
     ...defaultTerms,
   }
   const { grantId } = grant

@@ -87,6 +87,11 @@ const sentences: Record<Exclude<Event, CallEvent>, Describe> = {
     textOf(record, 'device_id') === undefined ? '' : byDevice,
   ],
   'access_request.cancelled': (_record, who) => [who, ' cancelled its request'],
+  'grant.changed': (record, who) => [
+    record.detail['wider'] === true ? 'You extended the access of ' : 'You narrowed the access of ',
+    who,
+    record.detail['wider'] === true && isSigned(record.detail['receipt']) ? byDevice : '',
+  ],
   'grant.revoked': (record, who) =>
     textOf(record, 'by') === 'agent' ? [who, ' gave up its access'] : ['You revoked the access of ', who],
   'repeat.revoked': (_record, who) => ['From now on, ', who, ' asks again before calls that it could repeat'],
