@@ -17,6 +17,7 @@ export type {
   DeviceAction,
   DeviceClient,
   DeviceClientOptions,
+  GrantChange,
   SigningOptions,
 } from './device/client.ts'
 export { generateDeviceKey, publicJwkOf, thumbprintOf } from './device/keys.ts'

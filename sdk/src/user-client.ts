@@ -63,6 +63,13 @@ export interface UserClient {
     /** Revokes the grant and aborts calls in progress. */
     revoke: (grantId: string, options?: Options) => Promise<wire.Grant>
     receipt: (grantId: string, options?: Options) => Promise<wire.Receipt>
+    /**
+     * Changes its terms. Narrower ones apply at once, also to calls in progress. Wider ones count as an approval: at most
+     * what was requested, and signed by a device if the user approves on devices only.
+     */
+    change: (grantId: string, change: wire.ChangeGrantBody, options?: Options) => Promise<wire.Grant>
+    /** What it was used for in the last 30 days, and narrower terms that would have been enough. */
+    usage: (grantId: string, options?: Options) => Promise<wire.GrantUseReply>
   }
   connections: {
     list: (query?: wire.ListConnectionsQuery, options?: Options) => Listing<wire.ConnectionPage, wire.Connection>
@@ -171,6 +178,9 @@ export function createUserClient(given: UserClientOptions = {}): UserClient {
       list: (query, options) => listing<wire.GrantPage, 'grants'>(transport, '/v4/grants', 'grants', query, options),
       revoke: (id, options) => post(`/v4/grants/${segment(id)}/revoke`, {}, options),
       receipt: (id, options) => get(`/v4/grants/${segment(id)}/receipt`, options),
+      change: (id, body, options) =>
+        transport.json({ method: 'PATCH', path: `/v4/grants/${segment(id)}`, body }, options),
+      usage: (id, options) => get(`/v4/grants/${segment(id)}/usage`, options),
     },
     connections: {
       list: (query, options) =>

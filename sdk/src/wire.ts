@@ -5,9 +5,11 @@ export type {
   ApproveBody,
   ChallengeBody,
   ChallengeReply,
+  ChangeGrantBody,
   CreateAccessRequestBody,
   CreateAccessRequestReply,
   DenyBody,
+  GrantChallengeReply,
   MutedAgent,
   MutedAgentPage,
 } from '@sallyport/protocol/access-requests'
@@ -75,7 +77,14 @@ export type { ChangedEvent, EndedEvent, EventTopic } from '@sallyport/protocol/e
 export type { ErrorCode } from '@sallyport/protocol/errors'
 export type { GatewayReply } from '@sallyport/protocol/gateway'
 export type { AccessClass, ExceptionAction, GrantMode, MaxAccess, TermName } from '@sallyport/protocol/grant-terms'
-export type { Grant, GrantException, GrantPage, ListGrantsQuery, Receipt } from '@sallyport/protocol/grants'
+export type {
+  Grant,
+  GrantException,
+  GrantPage,
+  GrantUseReply,
+  ListGrantsQuery,
+  Receipt,
+} from '@sallyport/protocol/grants'
 export type { HealthReply } from '@sallyport/protocol/health'
 export type { DeviceKey } from '@sallyport/protocol/jwk'
 export type { PageQuery } from '@sallyport/protocol/lists'

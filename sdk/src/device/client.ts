@@ -10,6 +10,7 @@ import type { DeviceKeyPair } from './keys.ts'
 import { assertDigest, signCall } from './sign-call.ts'
 import type { ShownCall } from './sign-call.ts'
 import { signAction, signDecision } from './sign-decision.ts'
+import { untrue } from './untrue.ts'
 import type { Signature, Signed } from './sign-decision.ts'
 
 export interface DeviceClientOptions extends ClientOptions {
@@ -28,6 +29,9 @@ export type Denial = Omit<NonNullable<wire.DenyBody>, 'challenge_id' | 'signatur
  * `enrol:{thumbprint}`: allows a device with this key to approve.
  */
 export type DeviceAction = 'off' | `remove:${string}` | `enrol:${string}`
+
+/** The new terms of a grant. All of them are signed. */
+export type GrantChange = Omit<wire.ChangeGrantBody, 'challenge_id' | 'signature'>
 
 /** Everything that a decision on a call contains beyond its signature. */
 export type CallDecision = Pick<NonNullable<wire.ApproveCallBody>, 'repeat_for_seconds'>
@@ -62,6 +66,14 @@ export interface DeviceClient {
     deny: (call: ShownCall, denial?: CallDenial, options?: SigningOptions) => Promise<wire.PersonCall>
     /** Decides several calls, each with a signature of its own. Destructive ones have to be decided one by one. */
     decide: (calls: readonly ShownCall[], verdict: Verdict, options?: Options) => Promise<wire.DecideCallsReply>
+  }
+  grants: {
+    /** Changes the terms of a grant, signed by this device. `grant.access_request_id` is what the signature is for. */
+    change: (
+      grant: Pick<wire.Grant, 'grant_id' | 'access_request_id'>,
+      change: GrantChange,
+      options?: SigningOptions,
+    ) => Promise<wire.Grant>
   }
   connections: {
     list: (query?: wire.ListConnectionsQuery, options?: Options) => Listing<wire.ConnectionPage, wire.Connection>
@@ -143,6 +155,17 @@ export function createDeviceClient({ sessionToken, key, ...service }: DeviceClie
         const signed = key && (await signDecision(key, await challenge(id, undefined, options), id, 'deny'))
         if (signed) onSigned?.(signed)
         return post(`${requestPath(id)}/deny`, { ...denial, ...(signed && signatureOf(signed)) }, options)
+      },
+    },
+    grants: {
+      change: async ({ grant_id: id, access_request_id: requestId }, change, { onSigned, ...options } = {}) => {
+        const own = ownKey(key)
+        if (requestId === null) throw untrue('The grant did not come from an access request.')
+        const path = `/v4/grants/${segment(id)}`
+        const given = await post<wire.GrantChallengeReply>(`${path}/challenge`, change, options)
+        const signed = await signDecision(own, given, requestId, 'approve', change)
+        onSigned?.(signed)
+        return transport.json({ method: 'PATCH', path, body: { ...change, ...signatureOf(signed) } }, options)
       },
     },
     calls: {
