@@ -5,7 +5,7 @@ import { createDeviceClient, generateDeviceKey, pairDevice } from '@sallyport/sd
 import type { Page } from 'playwright-core'
 import { assertAccessible } from './accessible.ts'
 import { arrive, assertFits, oauth, register } from './console-people.ts'
-import { base, hears, inBrowser, sees, startScreen } from './in-browser.ts'
+import { base, hears, inBrowser, sees, startScreen, press } from './in-browser.ts'
 
 const region = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 const grantOf = (page: Page, name: string) =>
@@ -67,9 +67,11 @@ inBrowser('calls appear live as sentences, and so does what needs attention', []
   const page = await person.open('/', 'Home')
   const recent = region(page, 'Recent activity')
   await recent.getByText('You granted access to Mail helper.').waitFor()
-  await region(page, 'Needs your attention')
-    .getByText(/^Access for Mail helper expires in 4 hours/)
-    .waitFor()
+  const expiring = region(page, 'Needs your attention').getByText(/^Access for Mail helper expires in /)
+  assert.equal(await expiring.count(), 0, 'most of its time is left')
+  await page.clock.setSystemTime(Date.now() + 4 * 3_600_000)
+  await page.reload()
+  await expiring.waitFor()
   await agent.read(grant)
   await recent.getByText(`Mail helper read ${oauth.host}/api/whoami, answered 200.`).waitFor()
   await agent.read(grant, '/api/nothing')
@@ -154,6 +156,74 @@ inBrowser('a grant is described in words; revoking is immediate and said to be p
   await row.getByText(/^Mail helper could only read .* until you revoked it: /).waitFor()
   assert.equal(await page.getByRole('button', { name: /^Revoke/ }).count(), 0)
   await assertAccessible(page)
+})
+
+inBrowser('an agent has a page, and its grants are narrowed, edited and revoked there', ['400 '], async (visit) => {
+  const person = await arrive(visit, 'radia')
+  const id = await person.connect('radia')
+  const agent = await register('Mail helper')
+  const soon = new Date(Date.now() + 86_400_000).toISOString()
+  const asked = await agent.ask({ user_id: person.userId })
+  const grant = await person.approve(asked, { connection_id: id, expires_at: soon })
+  const elsewhere = { grant_id: grant, method: 'GET', url: 'https://elsewhere.example/' }
+  await person.approve(await agent.ask(), { connection_id: id, allowed_methods: ['GET'] })
+  for (let again = 0; again < 3; again++) assert.equal((await agent.read(grant)).upstream, 200)
+  assert.equal((await agent.call('POST', '/v4/proxy', elsewhere)).body.error.code, 'host_not_allowed')
+
+  const page = await person.open('/grants', 'Grants')
+  assert.equal(await page.getByText('Expires soon').count(), 0, 'a grant for a day is new')
+  await page.getByRole('link', { name: 'What it does: Mail helper' }).click()
+  await sees(page, 'Mail helper')
+  const now = region(page, 'What it can do now')
+  assert.equal(await now.getByRole('button', { name: /^Revoke the access/ }).count(), 2)
+  await region(page, 'Today').getByText('3 times').waitFor({ state: 'attached' })
+  await region(page, 'Refused in the last 7 days').getByText('this host isn’t allowed by the grant').waitFor()
+  await assertAccessible(page)
+  await assertFits(page)
+
+  const card = now.getByRole('listitem').filter({ has: page.getByText('3 calls', { exact: true }) })
+  await card.getByText('Tighten or edit').click()
+  await card.getByText('In the last 30 days it made 3 calls').waitFor()
+  await card.getByRole('button', { name: 'Narrow to that' }).click()
+  await hears(page, 'The grant now allows only what was used.')
+  await card.getByText('The grant allows no more than that.').waitFor()
+  const termsNow = async () => {
+    const { grants } = (await person.call('GET', '/v4/grants')).body
+    return grants.find(({ grant_id }: { grant_id: string }) => grant_id === grant)
+  }
+  assert.deepEqual((await termsNow()).allowed_methods, ['GET'])
+  const save = card.getByRole('button', { name: 'Save changes for Mail helper' })
+  await card.getByLabel('Paths, one per line').fill('/mail/../x')
+  await save.click()
+  await card.getByRole('alert').waitFor()
+  await card.getByLabel('Paths, one per line').fill('/nowhere')
+  await card.getByLabel('When it makes calls').selectOption('Everything asks me')
+  await save.click()
+  await hears(page, 'The grant was changed.')
+  assert.deepEqual([(await termsNow()).allowed_paths, (await termsNow()).mode], [['/nowhere'], 'ask_all'])
+  assert.equal((await agent.read(grant)).code, 'path_not_allowed')
+  await card.getByRole('button', { name: 'Extend by a day: the access of Mail helper' }).click()
+  await hears(page, 'The grant lasts a day longer.')
+  assert.equal(Date.parse((await termsNow()).expires_at) - Date.parse(soon), 86_400_000)
+
+  await press(page, 'Mute Mail helper')
+  await page.getByRole('button', { name: 'Unmute Mail helper' }).waitFor()
+  await press(page, 'Revoke all access of Mail helper')
+  // A dialog that is closed while the request is on its way would look as if nothing happened.
+  const held = Promise.withResolvers<undefined>()
+  await page.route(/\/revoke$/, async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Revoke all' }).click()
+  await dialog.locator('button[aria-disabled=true]', { hasText: 'Cancel' }).click({ force: true })
+  await page.keyboard.press('Escape')
+  assert.equal(await dialog.isVisible(), true)
+  held.resolve(undefined)
+  await hears(page, 'All its access is revoked.')
+  await now.getByText('It has no active grant.').waitFor()
+  assert.equal((await agent.read(grant)).code, 'grant_revoked')
 })
 
 inBrowser(

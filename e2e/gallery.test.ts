@@ -174,6 +174,23 @@ const views: Shown[] = [
   },
   { name: 'grants', address: () => '/grants' },
   {
+    name: 'grants-edit',
+    address: () => '/grants',
+    act: async (page) => {
+      await page.locator('summary').filter({ hasText: 'Tighten or edit' }).first().click()
+      await page.getByText(/^(In the last 30 days|It made no calls)/).waitFor()
+    },
+  },
+  {
+    name: 'agent',
+    address: () => '/grants',
+    act: async (page) => {
+      await page.getByRole('link', { name: 'What it does: Mail helper' }).click()
+      await page.getByRole('heading', { name: 'Today' }).waitFor()
+      await page.getByRole('progressbar').waitFor({ state: 'detached' })
+    },
+  },
+  {
     name: 'grants-revoke',
     address: () => '/grants',
     act: async (page) => {

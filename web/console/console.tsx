@@ -8,6 +8,7 @@ import { Frame, Shell } from './shell.tsx'
 import { SignedIn } from './sign-in/signed-in.tsx'
 
 const Account = lazyView(async () => (await import('./account/account.tsx')).Account)
+const AgentView = lazyView(async () => (await import('./agents/agent.tsx')).Agent)
 const Activity = lazyView(async () => (await import('./activity/activity.tsx')).Activity)
 const Admin = lazyView(async () => (await import('./admin/admin.tsx')).Admin)
 const ApproveCall = lazyView(async () => (await import('./calls/approve-call.tsx')).ApproveCall)
@@ -18,6 +19,7 @@ const Grants = lazyView(async () => (await import('./grants/grants.tsx')).Grants
 const views = new Map([
   ['account', Account],
   ['activity', Activity],
+  ['agents', AgentView],
   ['admin', Admin],
   ['approve-call', ApproveCall],
   ['connections', Connections],
@@ -47,6 +49,7 @@ export function Console() {
                 <Route path="/" component={Home} />
                 <Route path="/connections/*?" component={Connections.View} />
                 <Route path="/grants/*?" component={Grants.View} />
+                <Route path="/agents/:id" component={AgentView.View} />
                 <Route path="/activity/*?" component={Activity.View} />
                 <Route path="/devices/*?" component={Devices.View} />
                 <Route path="/account" component={Account.View} />

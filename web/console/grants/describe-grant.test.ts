@@ -68,10 +68,13 @@ test('an ended grant says how it ended', () => {
   says({ status: 'revoked' }, `${start}, until its account was disconnected.`)
 })
 
-test('an expiry within a day is soon', () => {
+test('an expiry within a day is soon, if that is near the end of the grant', () => {
+  const long = { ...grant, created_at: '2025-12-01T00:00:00.000Z' }
   const before = (hours: number) => Date.parse(tomorrow) - hours * 3_600_000
-  assert.equal(endsSoon({ ...grant, expires_at: tomorrow }, before(23)), true)
-  assert.equal(endsSoon({ ...grant, expires_at: tomorrow }, before(25)), false)
+  assert.equal(endsSoon({ ...long, expires_at: tomorrow }, before(23)), true)
+  assert.equal(endsSoon({ ...long, expires_at: tomorrow }, before(25)), false)
+  assert.equal(endsSoon({ ...grant, expires_at: tomorrow }, before(7)), false, 'of a grant for a day')
+  assert.equal(endsSoon({ ...grant, expires_at: tomorrow }, before(5)), true)
   assert.equal(endsSoon(grant, before(1)), false)
   assert.equal(endsSoon({ ...grant, expires_at: tomorrow, status: 'revoked' }, before(1)), false)
 })

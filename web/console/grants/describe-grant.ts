@@ -40,9 +40,11 @@ function ending(grant: Grant, formatMoment: (moment: string) => string): string 
     : `until you revoked it: ${formatMoment(revoked)}`
 }
 
-/** How long before its expiry a grant is highlighted. */
+/** How long before its expiry a grant is highlighted: a day, and no more than a quarter of its time. */
 const soonMs = 24 * 3_600_000
 
-export function endsSoon({ status, expires_at: end }: Grant, now: number): boolean {
-  return status === 'active' && end !== null && Date.parse(end) - now < soonMs
+export function endsSoon({ status, expires_at: end, created_at: since }: Grant, now: number): boolean {
+  if (status !== 'active' || end === null) return false
+  const quarterMs = (Date.parse(end) - Date.parse(since)) / 4
+  return Date.parse(end) - now < Math.min(soonMs, quarterMs)
 }

@@ -2,13 +2,14 @@
 import type { ReactNode } from 'react'
 import type { Grant } from '@sallyport/sdk'
 import { Link } from 'wouter'
-import { buttonLook } from '../../ui/action.tsx'
+import { Action, buttonLook } from '../../ui/action.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
 import { Sparkline } from '../../ui/sparkline.tsx'
 import { Ago, formatMoment, useNow } from '../../ui/time.tsx'
 import { Badge, Card, Theirs } from '../../ui/view.tsx'
 import { count } from '../../ui/words.ts'
 import { modes } from '../approve/terms.ts'
+import { ChangeGrant, useChangeGrant } from './change-grant.tsx'
 import { describeGrant, endsSoon } from './describe-grant.ts'
 import { Receipt } from './receipt.tsx'
 import { Repeats } from './repeats.tsx'
@@ -22,9 +23,9 @@ export function GrantCard({ grant }: { grant: Grant }) {
     <Card>
       <div className="space-y-4">
         <div className="flex flex-wrap items-start justify-between gap-2">
-          <h2 className="min-w-0 text-base">
-            <Theirs>{agent.name}</Theirs>
-          </h2>
+          <h3 className="min-w-0 font-semibold">
+            {grant.provider_name === null ? 'Sandbox' : <Theirs>{grant.provider_name}</Theirs>}
+          </h3>
           <div className="flex flex-wrap gap-1">
             {grant.signed && <Badge>Signed by a device</Badge>}
             <State grant={grant} />
@@ -45,9 +46,11 @@ export function GrantCard({ grant }: { grant: Grant }) {
           </Figure>
         </dl>
         {status === 'active' && <Repeats grant={grant} />}
+        {status === 'active' && grant.kind === 'connection' && <ChangeGrant grant={grant} />}
         {status === 'active' && <UseFromTool grant={grant} />}
         <div className="flex flex-wrap gap-2">
           {status === 'active' && <Revoke grant={grant} />}
+          {status === 'active' && grant.expires_at !== null && <Extend grant={grant} end={grant.expires_at} />}
           <Link
             href={`/activity?grant_id=${grant.grant_id}`}
             className={buttonLook('bare')}
@@ -59,6 +62,20 @@ export function GrantCard({ grant }: { grant: Grant }) {
         </div>
       </div>
     </Card>
+  )
+}
+
+/** By a day from now, or from its end if that is later. */
+function Extend({ grant, end }: { grant: Grant; end: string }) {
+  const change = useChangeGrant(grant)
+  const extend = () => {
+    const until = new Date(Math.max(Date.now(), Date.parse(end)) + 86_400_000)
+    return change({ expires_at: until.toISOString() }, 'The grant lasts a day longer.')
+  }
+  return (
+    <Action act={extend} label={`Extend by a day: the access of ${grant.agent.name}`}>
+      Extend by a day
+    </Action>
   )
 }
 
