@@ -168,6 +168,8 @@ inBrowser('with device-only approval only a device decides, and only it can turn
   const phone = await pair(visit, person)
   const desk = await person.open('/devices', 'Devices')
   await press(desk, 'Turn on')
+  await desk.getByRole('dialog').getByText('Pair a second one first.').waitFor()
+  await desk.getByRole('dialog').getByRole('button', { name: 'Turn on' }).click()
   await hears(desk, 'From now on, only your devices can approve.')
   await assertAccessible(desk)
 

@@ -306,6 +306,8 @@ const ofUsers = [linkIsOver, notSignedIn, '400 /v4/auth/login-tokens', '401 ']
 
 inBrowser('users: a one-time link, lost devices, and disabling', ofUsers, async (visit) => {
   const page = await open(visit, 'Users')
+  await press(page, 'Create sign-in link')
+  await page.getByRole('alert').filter({ hasText: 'Enter the user’s email address' }).waitFor()
   await page.getByLabel('Email address').fill('not an address')
   await page.keyboard.press('Enter')
   await page.locator('input[aria-invalid=true]').and(page.getByLabel('Email address')).waitFor()

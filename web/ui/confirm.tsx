@@ -20,6 +20,7 @@ export function Confirm({ opener, openerLabel, title, children, verb, act }: Con
   const dialog = useRef<HTMLDialogElement>(null)
   const [isOpen, setIsOpen] = useState(false)
   const isDone = useRef(false)
+  const [isActing, setIsActing] = useState(false)
   useEffect(
     () => () => {
       // The action removed the opener, and with it the focus.
@@ -43,6 +44,9 @@ export function Confirm({ opener, openerLabel, title, children, verb, act }: Con
       <dialog
         ref={dialog}
         aria-label={title}
+        onCancel={(event) => {
+          if (isActing) event.preventDefault()
+        }}
         onClose={() => {
           setIsOpen(false)
         }}
@@ -53,14 +57,19 @@ export function Confirm({ opener, openerLabel, title, children, verb, act }: Con
             <h2 className="text-lg font-semibold">{title}</h2>
             <div className="mt-2 space-y-3 text-sm text-quiet">{children}</div>
             <div className="mt-5 flex flex-wrap justify-end gap-2">
-              <Action act={close}>Cancel</Action>
+              <Action act={close} isHeld={isActing}>
+                Cancel
+              </Action>
               <Action
                 look="danger"
                 act={async () => {
+                  // It is under way: closing the dialog would not stop it.
+                  setIsActing(true)
                   try {
                     await act()
                     isDone.current = true
                   } finally {
+                    setIsActing(false)
                     close()
                   }
                 }}

@@ -40,6 +40,10 @@ function SignInLink({ admin }: { admin: AdminClient }) {
   const issue = async () => {
     setIssued(undefined)
     setFault(undefined)
+    if (email.trim() === '' && name.trim() === '') {
+      setFault({ field: 'email', text: 'Enter the user’s email address, or the name of a new user.' })
+      return
+    }
     const whom = { ...(email.trim() && { email: email.trim() }), ...(name.trim() && { name: name.trim() }) }
     try {
       setIssued(await admin.createLoginToken(whom))

@@ -1,7 +1,7 @@
 /** Device-only approval, which keeps a stolen console session from approving anything. */
 import { useQueryClient } from '@tanstack/react-query'
 import type { Device, User } from '@sallyport/sdk'
-import { Action } from '../../ui/action.tsx'
+import { Confirm } from '../../ui/confirm.tsx'
 import { useSay } from '../../ui/message.tsx'
 import { Badge, Card, Section, Theirs, focusHeading } from '../../ui/view.tsx'
 import { service } from '../service.ts'
@@ -45,10 +45,17 @@ export function DeviceOnly({ user, devices }: { user: User; devices: Device[] })
               <p className="text-sm">Turn it off in the authenticator on a device that can approve.</p>
             )}
           </div>
-          {!user.require_device_approval && (
-            <Action act={switchOn} isHeld={deciding.length === 0}>
-              Turn on
-            </Action>
+          {!user.require_device_approval && deciding.length > 0 && (
+            <Confirm opener="Turn on" title="Approve on device only?" verb="Turn on" act={switchOn}>
+              <p>
+                This console can then approve nothing, and only a device can turn it off again.
+                {deciding.length === 1 && ' You have one device that can approve. If you lose it, nothing can.'}
+              </p>
+              <p>
+                If you lose all of them, only the administrator of this service can let you approve here again.
+                {deciding.length === 1 && ' Pair a second one first.'}
+              </p>
+            </Confirm>
           )}
         </div>
       </Card>
