@@ -148,6 +148,22 @@ test('a receipt is verified offline: signed, unsigned, tampered with, by another
   assert.deepEqual([unsigned.code, unsigned.stdout], [9, 'Receipt    unsigned: nothing in it can be verified\n'])
 })
 
+test('a person narrows and extends a grant, and sees why not', async () => {
+  const { home, personToken, admitted } = shared()
+  const { grantId } = await admitted()
+  const cli = home({ SALLYPORT_SESSION_TOKEN: personToken })
+  const change = (...words: string[]) => cli.run(['grants', 'change', grantId, ...words])
+  assert.equal((await change('--method', 'GET', '--max-calls', '3')).stdout, `${grantId} is changed\n`)
+  const { stdout } = await change('--expires', '2099-01-01T00:00:00Z', '--mode', 'ask_all', '--json')
+  const { allowed_methods: methods, max_calls: most, mode, expires_at: end } = JSON.parse(stdout)
+  assert.deepEqual([methods, most, mode, end], [['GET'], 3, 'ask_all', '2099-01-01T00:00:00.000Z'])
+  assert.equal((await change('--used')).stdout, 'It already allows no more than what was used.\n')
+  assert.equal((await change()).code, 2)
+  const wrong = await change('--path', 'mail')
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.stderr, /allowed_paths\.0/)
+})
+
 describe('wrong input gets one line and the right code', { concurrency: 4 }, () => {
   const token = 'sp_agent_0123456789012345678901234567890123456789012345678'
   const cases: [string[], number, string][] = [

@@ -7,6 +7,7 @@ import { callsCancel, callsList, callsShow, callsWait } from './commands/calls.t
 import { completion } from './commands/completion.ts'
 import { connectionsAdd, connectionsList, connectionsReplace } from './commands/connections.ts'
 import { callsApprove, callsDeny, callsRepeats } from './commands/decide-calls.ts'
+import { grantsChange } from './commands/change-grant.ts'
 import { grantsList, grantsRevoke } from './commands/grants.ts'
 import { login, logout } from './commands/login.ts'
 import { loginLink } from './commands/login-link.ts'
@@ -52,6 +53,7 @@ export const commands: readonly Command[] = [
   connectionsList,
   connectionsAdd,
   connectionsReplace,
+  grantsChange,
   callsApprove,
   callsDeny,
   callsRepeats,
