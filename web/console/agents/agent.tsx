@@ -83,6 +83,7 @@ function Known({ id, name, grants }: { id: string; name: string; grants: Grant[]
       <CallsOf
         title="Refused in the last 7 days"
         name={`refused ${id}`}
+        refused
         query={() => ({
           ...{ agent_id: id, event: 'proxy.refused' },
           since: new Date(Date.now() - 7 * dayMs).toISOString(),

@@ -14,6 +14,8 @@ interface CallsOfProps {
   /** Identifies the list. */
   name: string
   query: () => ListAuditQuery
+  /** Refused calls alone, or all others. */
+  refused?: boolean
   none: string
   /** The whole list. */
   address: string
@@ -21,7 +23,7 @@ interface CallsOfProps {
 
 const limit = 200
 
-export function CallsOf({ title, name, query, none, address }: CallsOfProps) {
+export function CallsOf({ title, name, query, refused = false, none, address }: CallsOfProps) {
   const names = useNames()
   const records = useQuery({
     queryKey: ['activity', 'of-agent', name],
@@ -31,7 +33,9 @@ export function CallsOf({ title, name, query, none, address }: CallsOfProps) {
     <Section title={title}>
       <Loaded query={records}>
         {({ records: all, next_cursor: more }) => {
-          const lines = collapseRecords(all.filter(({ event }) => event.startsWith('proxy.')))
+          const lines = collapseRecords(
+            all.filter(({ event, outcome }) => event.startsWith('proxy.') && (outcome === 'refused') === refused),
+          )
           if (lines.length === 0) return <p className="text-sm text-quiet">{none}</p>
           return (
             <div className="rounded-xl border border-line bg-surface">
@@ -41,21 +45,19 @@ export function CallsOf({ title, name, query, none, address }: CallsOfProps) {
                     <div className="min-w-0 grow">
                       <RecordLine record={record} names={names} />
                     </div>
-                    <span className="w-12 shrink-0 text-right text-sm text-quiet tabular-nums">
-                      {count > 1 && (
-                        <>
-                          <span aria-hidden="true">× {count.toLocaleString('en')}</span>
-                          <span className="sr-only">{count.toLocaleString('en')} times</span>
-                        </>
-                      )}
-                    </span>
+                    {count > 1 && (
+                      <span className="shrink-0 text-sm text-quiet tabular-nums">
+                        <span aria-hidden="true">× {count.toLocaleString('en')}</span>
+                        <span className="sr-only">{count.toLocaleString('en')} times</span>
+                      </span>
+                    )}
                   </li>
                 ))}
               </ul>
               <p className="border-t border-line px-4 py-2.5 text-sm">
                 {more !== null && <span className="text-quiet">Only the newest. </span>}
                 <Link href={address} className="font-semibold text-accent underline-offset-4 hover:underline">
-                  One by one
+                  Show each call
                 </Link>
               </p>
             </div>

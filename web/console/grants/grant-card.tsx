@@ -46,8 +46,12 @@ export function GrantCard({ grant }: { grant: Grant }) {
           </Figure>
         </dl>
         {status === 'active' && <Repeats grant={grant} />}
-        {status === 'active' && grant.kind === 'connection' && <ChangeGrant grant={grant} />}
-        {status === 'active' && <UseFromTool grant={grant} />}
+        {status === 'active' && (
+          <div>
+            {grant.kind === 'connection' && <ChangeGrant grant={grant} />}
+            <UseFromTool grant={grant} />
+          </div>
+        )}
         <div className="flex flex-wrap gap-2">
           {status === 'active' && <Revoke grant={grant} />}
           {status === 'active' && grant.expires_at !== null && <Extend grant={grant} end={grant.expires_at} />}
