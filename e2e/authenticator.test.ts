@@ -171,6 +171,7 @@ inBrowser('with device-only approval only a device decides, and only it can turn
   await desk.getByRole('dialog').getByText('Pair a second one first.').waitFor()
   await desk.getByRole('dialog').getByRole('button', { name: 'Turn on' }).click()
   await hears(desk, 'From now on, only your devices can approve.')
+  await desk.getByText('To remove it, open the authenticator on a device that can approve.').waitFor()
   await assertAccessible(desk)
 
   const other = await pair(visit, person)

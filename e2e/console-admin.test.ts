@@ -324,6 +324,12 @@ inBrowser('users: a one-time link, lost devices, and disabling', ofUsers, async 
   await sees(late, 'This link no longer works')
   assert.equal(await late.getByRole('button', { name: 'Sign in', exact: true }).count(), 0)
 
+  await press(page, 'Sign-in link for Grace <b>H</b>')
+  const fresh = await card(page, 'Grace <b>H</b>').getByLabel('Send this link to the user').inputValue()
+  const grace = await visit(fresh)
+  await press(grace, 'Sign in')
+  await sees(grace, 'Home')
+
   const person = await arrive(visit, 'linus')
   const { body: code } = await person.call('POST', '/v4/devices/pairing-codes')
   await pairDevice({ baseUrl: base, pairingCode: code.pairing_code, key: await generateDeviceKey() })

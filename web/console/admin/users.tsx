@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import type { AdminClient, CreateLoginTokenReply, User } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
@@ -83,22 +83,27 @@ function SignInLink({ admin }: { admin: AdminClient }) {
         <Action look="main" submits act={issue}>
           Create sign-in link
         </Action>
-        {issued && (
-          <div className="space-y-1">
-            <label htmlFor="login-url" className="text-sm font-semibold">
-              Send this link to the user and no one else
-            </label>
-            <div className="flex gap-2">
-              <input id="login-url" readOnly className={`${inputLook} font-mono text-xs`} value={issued.login_url} />
-              <CopyButton text={issued.login_url} label="Copy the link" />
-            </div>
-            <p className="text-sm text-quiet">
-              It expires <Moment at={issued.expires_at} /> and is shown only once.
-            </p>
-          </div>
-        )}
+        {issued && <IssuedLink issued={issued} />}
       </Form>
     </Card>
+  )
+}
+
+function IssuedLink({ issued }: { issued: CreateLoginTokenReply }) {
+  const id = useId()
+  return (
+    <div className="w-full space-y-1">
+      <label htmlFor={id} className="text-sm font-semibold">
+        Send this link to the user and no one else
+      </label>
+      <div className="flex gap-2">
+        <input id={id} readOnly className={`${inputLook} font-mono text-xs`} value={issued.login_url} />
+        <CopyButton text={issued.login_url} label="Copy the link" />
+      </div>
+      <p className="text-sm text-quiet">
+        It expires <Moment at={issued.expires_at} /> and is shown only once.
+      </p>
+    </div>
   )
 }
 
@@ -106,6 +111,11 @@ function UserCard({ admin, user }: { admin: AdminClient; user: User }) {
   const queries = useQueryClient()
   const { say } = useSay()
   const name = user.name ?? user.email ?? user.user_id
+  const [issued, setIssued] = useState<CreateLoginTokenReply>()
+  const issue = async () => {
+    setIssued(await admin.createLoginToken({ user_id: user.user_id }))
+    say('Link created. It works once.')
+  }
   const change = async (act: () => Promise<unknown>, text: string) => {
     await act()
     await queries.invalidateQueries({ queryKey: ['admin', 'users'] })
@@ -133,6 +143,9 @@ function UserCard({ admin, user }: { admin: AdminClient; user: User }) {
           </div>
           {user.status === 'active' && (
             <div className="flex flex-wrap gap-2">
+              <Action act={issue} label={`Sign-in link for ${name}`}>
+                Sign-in link
+              </Action>
               {user.require_device_approval && (
                 <Confirm
                   opener="Lost devices"
@@ -164,6 +177,7 @@ function UserCard({ admin, user }: { admin: AdminClient; user: User }) {
               </Confirm>
             </div>
           )}
+          {issued && <IssuedLink issued={issued} />}
         </div>
       </Card>
     </li>

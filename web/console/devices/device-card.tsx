@@ -3,7 +3,6 @@ import type { Device } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { useSay } from '../../ui/message.tsx'
-import { isProblem } from '../../ui/problem.ts'
 import { Ago, Moment } from '../../ui/time.tsx'
 import { Badge, Card, Theirs, focusHeading } from '../../ui/view.tsx'
 import { service } from '../service.ts'
@@ -12,16 +11,10 @@ const platforms = { ios: 'iPhone or iPad', android: 'Android', web: 'Browser' }
 
 export function DeviceCard({ device, isRequired }: { device: Device; isRequired: boolean }) {
   const queries = useQueryClient()
-  const { say, complain } = useSay()
+  const { say } = useSay()
   const name = device.device_name ?? 'Unnamed device'
   const remove = async () => {
-    try {
-      await service.devices.revoke(device.device_id)
-    } catch (problem) {
-      if (!isProblem(problem, 'device_signature_required')) throw problem
-      complain('You approve on your devices only: remove it from the authenticator on a device that can approve.')
-      return
-    }
+    await service.devices.revoke(device.device_id)
     await queries.invalidateQueries({ queryKey: ['devices'] })
     say('The device was removed. Its signatures are no longer accepted.')
   }
@@ -60,18 +53,24 @@ export function DeviceCard({ device, isRequired }: { device: Device; isRequired:
               Allow it to approve
             </Action>
           )}
-          <Confirm
-            opener="Remove"
-            openerLabel={`Remove ${name}`}
-            title="Remove this device?"
-            verb="Remove"
-            act={remove}
-          >
-            <p>
-              <Theirs>{name}</Theirs> immediately loses access: it no longer sees or approves requests. Grants it
-              approved stay active until you revoke them.
+          {isRequired ? (
+            <p className="max-w-60 text-sm text-quiet">
+              To remove it, open the authenticator on a device that can approve.
             </p>
-          </Confirm>
+          ) : (
+            <Confirm
+              opener="Remove"
+              openerLabel={`Remove ${name}`}
+              title="Remove this device?"
+              verb="Remove"
+              act={remove}
+            >
+              <p>
+                <Theirs>{name}</Theirs> immediately loses access: it no longer sees or approves requests. Grants it
+                approved stay active until you revoke them.
+              </p>
+            </Confirm>
+          )}
         </div>
       </div>
     </Card>
