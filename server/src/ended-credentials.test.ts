@@ -11,6 +11,7 @@ import { approvalMessage } from '@sallyport/protocol/approval-message'
 import { insertConnection } from '../testkit/access-requests.ts'
 import type { Person } from '../testkit/access-requests.ts'
 import { callsThat } from '../testkit/asking-calls.ts'
+import { callsThatChangeGrants } from '../testkit/grant-changing-calls.ts'
 import { callsThatPause } from '../testkit/pausing-calls.ts'
 import { callsOnKeys } from '../testkit/tool-keys.ts'
 import { once } from '../testkit/once.ts'
@@ -124,6 +125,7 @@ const cases: Record<string, Case> = {
     path: `/v4/muted-agents/${await muted(world)}/unmute`,
   }),
   ...callsThatPause,
+  ...callsThatChangeGrants(granted),
   'user POST /v4/devices/pairing-codes': plain('/v4/devices/pairing-codes'),
   'user POST /v4/devices/{id}/push-token': onDevice('/push-token', pushToken),
   'user DELETE /v4/devices/{id}': onDevice(''),
@@ -132,10 +134,6 @@ const cases: Record<string, Case> = {
     await device()
     return { path: '/v4/auth/me', body: { require_device_approval: true } }
   },
-  'user PATCH /v4/grants/{id}': async (world) => ({
-    path: `/v4/grants/${await granted(world)}`,
-    body: { max_calls: 1 },
-  }),
   'user POST /v4/grants/{id}/revoke': async (world) => ({ path: `/v4/grants/${await granted(world)}/revoke` }),
   'user DELETE /v4/connections/{id}': onConnection(''),
   'user POST /v4/connections': async (world) => ({ path: '/v4/connections', body: await entered(world) }),
@@ -167,18 +165,6 @@ const cases: Record<string, Case> = {
   'device POST /v4/access-requests/{id}/deny': async (world) => {
     const id = await asked(world)
     return { path: `/v4/access-requests/${id}/deny`, body: await signed(world, id, 'deny') }
-  },
-  'device POST /v4/grants/{id}/challenge': async (world) => ({
-    path: `/v4/grants/${await granted(world)}/challenge`,
-    body: { max_calls: 1 },
-  }),
-  'device PATCH /v4/grants/{id}': async (world) => {
-    const path = `/v4/grants/${await granted(world)}`
-    const device = await world.device()
-    const change = { max_calls: 1 }
-    const { body } = await world.call('POST', `${path}/challenge`, { token: device.token, body: change })
-    const { challenge_id, signing_input } = body as { challenge_id: string; signing_input: string }
-    return { path, body: { ...change, challenge_id, signature: device.sign(signing_input) } }
   },
   'device POST /v4/devices/challenge': plain('/v4/devices/challenge', { action: 'off' }),
   'device POST /v4/devices/{id}/push-token': onDevice('/push-token', pushToken),

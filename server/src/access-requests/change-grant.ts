@@ -73,7 +73,9 @@ export async function challengeOnGrant(
   change: Record<string, unknown>,
 ): Promise<{ challenge: Challenge; accessRequestId: string }> {
   const { database, grants, clock } = needs
-  const grant = approvedOf(await grants.findOfUser(database.queries, user.userId, grantId))
+  // In a transaction, which checks first that the device may still act: otherwise its grants would only look revoked.
+  const found = await database.transaction((tx) => grants.findOfUser(tx, user.userId, grantId))
+  const grant = approvedOf(found)
   assertActive(grant, clock())
   const challenge = await issueChallenge(needs, device, grant.accessRequestId, canonicalJson(change))
   return { challenge, accessRequestId: grant.accessRequestId }

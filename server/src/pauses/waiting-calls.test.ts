@@ -21,10 +21,9 @@ const waits: Record<string, { members?: object; headers?: [status: number, locat
 onBothDatabases('a call goes no further if all agents are paused while', (engine) => {
   for (const [name, { members, headers: [status, location] = [200], isStale }] of Object.entries(waits)) {
     test(name, async (t) => {
-      let calling: Waiting | undefined
-      calling = await startOAuthCalling(t, engine, {
+      const calling: Waiting = await startOAuthCalling(t, engine, {
         answer: (response) => {
-          void pause(calling as Waiting).then(() => response.writeHead(status, location ? { location } : {}).end())
+          void pause(calling).then(() => response.writeHead(status, location ? { location } : {}).end())
         },
       })
       const { service, upstream } = calling

@@ -25,6 +25,7 @@ export const kinds = {
   'access_request.created': 'Requests',
   'access_request.approved': 'Approvals',
   'access_request.denied': 'Denials',
+  'grant.changed': 'Changed grants',
   'grant.revoked': 'Revoked grants',
   'connection.created': 'Connected accounts',
   'connection.needs_reauth': 'Accounts that need sign-in',

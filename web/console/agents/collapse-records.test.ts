@@ -9,7 +9,7 @@ const call = (path: string, more: object = {}) =>
     ...{ agent_id: 'agt_1', user_id: 'usr_1', grant_id: 'grt_1', connection_id: 'con_1', provider: 'acme' },
     ...{ agent_name: 'Mail helper', provider_name: 'Acme', outcome: 'answered', result: { status: 200 } },
     ...{ detail: { method: 'GET', host: 'api.acme.example', path }, ...more },
-  }) as AuditRecord
+  }) as unknown as AuditRecord
 
 const shown = (records: AuditRecord[]) =>
   collapseRecords(records).map(({ record, count }) => [record.detail['path'], count])

@@ -59,7 +59,7 @@ export function changeOf(grant: Grant, terms: Terms): { change: ChangeGrantBody 
     expires_at: terms.date === '' ? null : new Date(until).toISOString(),
   }
   const edited = (Object.keys(fields) as (keyof Terms)[]).filter((name) => terms[name] !== before[name])
-  return { change: Object.fromEntries(edited.map((name) => [fields[name], all[fields[name]]])) as ChangeGrantBody }
+  return { change: Object.fromEntries(edited.map((name) => [fields[name], all[fields[name]]])) }
 }
 
 function wordsIn(text: string): string[] {
