@@ -3,6 +3,7 @@ import {
   AccessRequest,
   ChallengeReply,
   CreateAccessRequestReply,
+  GrantChallengeReply,
   MutedAgent,
 } from '@sallyport/protocol/access-requests'
 import { Agent, RegisterAgentReply } from '@sallyport/protocol/agents'
@@ -24,7 +25,7 @@ import {
 } from '@sallyport/protocol/connections'
 import { Device, DeviceChallengeReply, PairingCodeReply, PairReply } from '@sallyport/protocol/devices'
 import { GatewayReply } from '@sallyport/protocol/gateway'
-import { Grant, Receipt } from '@sallyport/protocol/grants'
+import { Grant, GrantUseReply, Receipt } from '@sallyport/protocol/grants'
 import { HealthReply } from '@sallyport/protocol/health'
 import { Pause } from '@sallyport/protocol/pauses'
 import { ProviderDetails, TestClientReply } from '@sallyport/protocol/providers'
@@ -92,6 +93,8 @@ const sentences = new Map<unknown, string>([
   [CreateToolKeyReply, 'The key, which is shown only once.'],
   [ToolKeyList, 'The keys that have not ended, newest first.'],
   [ToolKey, 'The key, which opens nothing any more.'],
+  [GrantChallengeReply, 'The challenge for the device to sign.'],
+  [GrantUseReply, 'What the grant was used for, and a narrower change of it if there is one.'],
   [Pause, 'Whether agents are paused, and since when.'],
   [GatewayReply, 'Where the gateway listens.'],
   [PublicKeyReply, 'The key to encrypt envelopes to.'],
