@@ -81,6 +81,7 @@ inBrowser('the page can be searched, and shows an operation with its examples', 
     await page.getByText('Access requests', { exact: true }).first().waitFor()
     await assertAccessible(page, `the reference, ${colorScheme}`)
   }
+  assert.equal(await page.title(), 'Sallyport API reference')
   await page.getByPlaceholder('Filter').fill('receipt')
   await page.getByText('Keys for tools', { exact: true }).waitFor({ state: 'hidden' })
   await page

@@ -29,9 +29,7 @@ export function useLive(): void {
     if (!isVisible) return
     const leaving = new AbortController()
     const catchUp = createCatchUp((key) => queries.invalidateQueries({ queryKey: [key] }), pause)
-    void follow(leaving.signal, (topics) => {
-      catchUp(topics.flatMap((topic) => keysOf[topic]))
-    })
+    void follow(leaving.signal, catchUp)
     return () => {
       leaving.abort()
     }
@@ -42,12 +40,15 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1_000))
 }
 
-async function follow(signal: AbortSignal, onChange: (topics: EventTopic[]) => void): Promise<void> {
+async function follow(signal: AbortSignal, catchUp: (keys: string[]) => void): Promise<void> {
+  const onChange = (topics: EventTopic[]) => {
+    catchUp(topics.flatMap((topic) => keysOf[topic]))
+  }
   try {
     for await (const { event, data } of service.events({ signal })) {
       if (event === 'changed') onChange(data.topics)
-      // The session has ended.
-      if (event === 'ended') onChange(['me'])
+      // The session has ended: nothing else would be answered.
+      if (event === 'ended') catchUp(['me'])
       // Anything may have changed while disconnected.
       if (event === 'ready') onChange(eventTopics)
     }
