@@ -16,7 +16,7 @@ import type { Once } from './once.ts'
 import type { CallTimes } from './proxy-metrics.ts'
 import { send } from './send.ts'
 import { streamedAnswer } from './streamed-answer.ts'
-import type { StreamedAnswer } from './streamed-answer.ts'
+import type { StreamedReply } from '../platform/http/streamed-replies.ts'
 import { noRoom, noRoomForAnswer } from './unsent-answers.ts'
 import type { UnsentAnswers } from './unsent-answers.ts'
 import { webSocketAnswer } from './websocket-answer.ts'
@@ -43,7 +43,7 @@ export interface Caller extends Admission {
 /** Buffered in its envelope, streamed, or messages both ways. Or the call waits for a person. */
 export type ProxyReply =
   | { kind: 'whole'; envelope: Envelope }
-  | ({ kind: 'streamed' } & StreamedAnswer)
+  | ({ kind: 'streamed' } & StreamedReply)
   | ({ kind: 'websocket' } & WebSocketAnswer)
   | { kind: 'held'; callId: string; expiresAt: Date }
 

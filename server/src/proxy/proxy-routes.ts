@@ -12,6 +12,7 @@ import type { Http } from '../platform/http/http.ts'
 import { applyWait, preferredWait, whenGone } from '../platform/http/prefer.ts'
 import { readStreamedBodies } from '../platform/http/streamed-bodies.ts'
 import { onceClosed, sendStream } from '../platform/http/streamed-replies.ts'
+import type { StreamedReply } from '../platform/http/streamed-replies.ts'
 import { enter } from './admit.ts'
 import type { EnterNeeds } from './admit.ts'
 import type { HeaderNaming } from './answer-headers.ts'
@@ -22,7 +23,6 @@ import type { Held } from './holding.ts'
 import { proxyCall, storedAnswer } from './proxy-call.ts'
 import type { Caller, ProxyNeeds, ProxyReply as Answer } from './proxy-call.ts'
 import type { CallMetrics, CallTimes } from './proxy-metrics.ts'
-import type { StreamedAnswer } from './streamed-answer.ts'
 import { uploadOf } from './upload.ts'
 import type { Upload } from './upload.ts'
 
@@ -203,7 +203,7 @@ function toInput(body: ProxyBody, upload: Upload | undefined): ProxyInput {
 const redirects = new Set([301, 302, 303, 307, 308])
 
 /** Some runtimes keep all of a request body unless every redirect is an error, so they ask not to see one. */
-function shownTo(request: FastifyRequest, answer: StreamedAnswer): StreamedAnswer {
+function shownTo(request: FastifyRequest, answer: StreamedReply): StreamedReply {
   const { status, headers } = answer
   if (request.headers['x-sallyport-redirects'] !== 'as-200' || !redirects.has(status)) return answer
   return { ...answer, status: 200, headers: [...headers, ['x-sallyport-status', String(status)]] }

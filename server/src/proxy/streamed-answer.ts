@@ -5,27 +5,13 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { decodeSmallWhole, decodeStream } from '../platform/egress/decoding.ts'
 import { ServiceError } from '../platform/errors.ts'
+import type { StreamedReply } from '../platform/http/streamed-replies.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { contentEncodingOf, sendable, streamedHeaders } from './answer-headers.ts'
 import type { HeaderNaming } from './answer-headers.ts'
 import type { Call } from './call.ts'
 import type { Flight, Seen } from './flight.ts'
 import type { HeaderList, StreamedResponse } from './upstream.ts'
-
-/** It must be read to its end, or given up. */
-export interface StreamedAnswer {
-  status: number
-  statusText: string
-  headers: HeaderList
-  /** A buffer is all of a short one. Its call is over. */
-  body: AsyncIterable<Buffer> | Buffer
-  /** Known once the body has ended. */
-  trailers: () => HeaderList
-  /** Aborted once nothing more of it may be sent, not even bytes that are buffered. */
-  signal: AbortSignal
-  /** The caller is gone. Has no effect once the answer was read to its end. */
-  giveUp: () => void
-}
 
 interface StreamedCall {
   /** As the agent asked for it, and as it was sent last, after redirects. */
@@ -36,7 +22,7 @@ interface StreamedCall {
   naming: HeaderNaming
 }
 
-export async function streamedAnswer(call: StreamedCall, response: StreamedResponse): Promise<StreamedAnswer> {
+export async function streamedAnswer(call: StreamedCall, response: StreamedResponse): Promise<StreamedReply> {
   const { first, last, flight, redactor, naming } = call
   const hasBody = last.method !== 'HEAD' && ![204, 304].includes(response.status)
   const contentEncoding = contentEncodingOf(response.headers)
@@ -59,7 +45,7 @@ export async function streamedAnswer(call: StreamedCall, response: StreamedRespo
     trailers: () => streamedHeaders(response.trailers(), redactor, named),
     signal: flight.signal,
     giveUp: () => void flight.givenUp(),
-  } satisfies Omit<StreamedAnswer, 'body'>
+  } satisfies Omit<StreamedReply, 'body'>
   const seen = (bytes: number): Seen => ({ status: response.status, bytes, redactions: redactor.count() })
   const arrived = hasBody ? await arrivedOf(response) : undefined
   const short = arrived && decodeSmallWhole(arrived, contentEncoding, host)

@@ -8,6 +8,7 @@ import { removeSecurityHeaders } from './security-headers.ts'
 
 type HeaderList = [name: string, value: string][]
 
+/** It must be read to its end, or given up. */
 export interface StreamedReply {
   status: number
   statusText: string
@@ -18,7 +19,7 @@ export interface StreamedReply {
   trailers: () => HeaderList
   /** Aborted once nothing more of it may be sent, not even bytes that are buffered. */
   signal: AbortSignal
-  /** The client is gone. */
+  /** The client is gone. Has no effect once the reply was read to its end. */
   giveUp: () => void
 }
 
