@@ -284,27 +284,38 @@ inBrowser(
   },
 )
 
-inBrowser('an agent is disabled permanently, and its next call is refused', [], async (visit) => {
+inBrowser('an agent is found, disabled, and enabled again with its grants', [], async (visit) => {
   const odd = `<b>Bad</b> agent \u05d0\u05d1 ${'m'.repeat(60)}`
   const agent = await register(odd)
   const page = await open(visit, 'Agents')
   await card(page, odd).waitFor()
+  const search = page.getByLabel('Search agents')
+  await search.fill('no such agent')
+  await page.getByText('No matches').waitFor()
+  await search.fill('bad AGENT')
+  await card(page, odd).getByText('0 active grants').waitFor()
   await isFit(page)
   assert.equal((await agent.call('GET', '/v4/agents/me')).status, 200)
   await page.getByRole('button', { name: `Disable ${odd}`, exact: true }).press('Enter')
-  await page.getByRole('dialog').getByText('This can’t be undone').waitFor()
+  await page.getByRole('dialog').getByText('You can enable it again later.').waitFor()
   await assertAccessible(page)
   await confirm(page, 'Disable')
   await hears(page, 'The agent is disabled.')
   await card(page, odd).getByText('disabled', { exact: true }).waitFor()
   await page.locator('h1:focus').waitFor()
   assert.equal((await agent.call('GET', '/v4/agents/me')).status, 401)
+  await press(page, `Enable ${odd}`)
+  await page.getByRole('dialog').getByText('stay ended').waitFor()
+  await confirm(page, 'Enable')
+  await hears(page, 'The agent is enabled.')
+  await page.getByRole('button', { name: `Disable ${odd}`, exact: true }).waitFor()
+  assert.equal((await agent.call('GET', '/v4/agents/me')).status, 200)
   assert.equal(await page.getByRole('main').locator('b').count(), 0)
 })
 
 const ofUsers = [linkIsOver, notSignedIn, '400 /v4/auth/login-tokens', '401 ']
 
-inBrowser('users: a one-time link, lost devices, and disabling', ofUsers, async (visit) => {
+inBrowser('users: a one-time link, lost devices, disabling and enabling', ofUsers, async (visit) => {
   const page = await open(visit, 'Users')
   await press(page, 'Create sign-in link')
   await page.getByRole('alert').filter({ hasText: 'Enter the user’s email address' }).waitFor()
@@ -348,4 +359,12 @@ inBrowser('users: a one-time link, lost devices, and disabling', ofUsers, async 
   await card(again, 'Grace <b>H</b>').getByText('disabled', { exact: true }).waitFor()
   // The user's page notices by itself.
   await theirs.getByLabel('Sign-in link or login token').waitFor()
+  await again.getByLabel('Search users').fill('GRACE@example')
+  await card(again, 'linus').waitFor({ state: 'detached' })
+  await press(again, 'Enable Grace <b>H</b>')
+  await again.getByRole('dialog').getByText('can sign in again').waitFor()
+  await isFit(again)
+  await confirm(again, 'Enable')
+  await hears(again, 'The user is enabled')
+  await again.getByRole('button', { name: 'Disable Grace <b>H</b>', exact: true }).waitFor()
 })

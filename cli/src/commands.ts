@@ -1,6 +1,6 @@
 /** All commands, in the order of the help. */
 import type { Command } from './command.ts'
-import { agentsDisable, agentsList } from './commands/agents.ts'
+import { agentChanges, agentsList } from './commands/agents.ts'
 import { audit } from './commands/audit.ts'
 import { call } from './commands/call.ts'
 import { callsCancel, callsList, callsShow, callsWait } from './commands/calls.ts'
@@ -67,7 +67,7 @@ export const commands: readonly Command[] = [
   providersCredentials,
   ...providerChanges,
   agentsList,
-  agentsDisable,
+  ...agentChanges,
   audit,
   profileList,
   profileSet,

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { ListQuery, Page } from './lists.ts'
+import { Page, SearchQuery } from './lists.ts'
 import { Dictionary, DisplayName, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
 export const agentStatuses = ['active', 'disabled'] as const
@@ -35,7 +35,17 @@ export type RegisterAgentReply = Static<typeof RegisterAgentReply>
 
 export const RotateTokenReply = RegisterAgentReply
 
-export const ListAgentsQuery = ListQuery('agt', agentStatuses)
+export const ListAgentsQuery = SearchQuery('agt', agentStatuses, 'the name, the id or the claimed owner')
 export type ListAgentsQuery = Static<typeof ListAgentsQuery>
-export const AgentPage = Page('agents', Agent)
+export const ListedAgent = Type.Object({
+  ...Agent.properties,
+  active_grants: Type.Integer({
+    description: 'Active grants of users. Those of a disabled agent work again once it is enabled',
+  }),
+  last_call_at: Nullable(
+    Type.String({ format: 'date-time', description: 'The last call with one of these grants; null if there was none' }),
+  ),
+})
+export type ListedAgent = Static<typeof ListedAgent>
+export const AgentPage = Page('agents', ListedAgent)
 export type AgentPage = Static<typeof AgentPage>

@@ -1,5 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox'
-import { Nullable, Strict } from './schema.ts'
+import { Nullable, Strict, Text } from './schema.ts'
 
 export const defaultPageSize = 50
 export const maxPageSize = 200
@@ -23,6 +23,12 @@ export function pagingMembers(idPrefix: string) {
 /** The query of a list that can be filtered by these statuses. */
 export function ListQuery<S extends string[]>(idPrefix: string, statuses: readonly [...S]) {
   return Strict({ ...pagingMembers(idPrefix), status: Type.Optional(Type.Enum(statuses)) })
+}
+
+/** The query of such a list that can also be searched. */
+export function SearchQuery<S extends string[]>(idPrefix: string, statuses: readonly [...S], searched: string) {
+  const query = Text({ maxLength: 100, description: `Words that are part of ${searched}` })
+  return Strict({ ...ListQuery(idPrefix, statuses).properties, query: Type.Optional(query) })
 }
 
 export function PageQuery(idPrefix: string) {

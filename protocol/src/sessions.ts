@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Device, signedMembers } from './devices.ts'
-import { ListQuery, Page } from './lists.ts'
+import { ListQuery, Page, SearchQuery } from './lists.ts'
 import { DisplayName, Nullable, RecordId, RedirectAfter, Strict, Text, Timestamp } from './schema.ts'
 
 export const sessionCookie = 'svc_session'
@@ -97,10 +97,13 @@ export const ListSessionsQuery = ListQuery('ses', sessionStatuses)
 export type ListSessionsQuery = Static<typeof ListSessionsQuery>
 export const SessionPage = Page('sessions', Session)
 export type SessionPage = Static<typeof SessionPage>
-export const ListUsersQuery = ListQuery('usr', userStatuses)
+export const ListUsersQuery = SearchQuery('usr', userStatuses, 'the name, the email address or the id')
 export type ListUsersQuery = Static<typeof ListUsersQuery>
 export const ListedUser = Type.Object({
   ...User.properties,
+  active_grants: Type.Integer({
+    description: 'Grants that have not ended. Those of a disabled user work again once the user is enabled',
+  }),
   last_seen_at: Nullable(
     Type.String({
       format: 'date-time',

@@ -17,12 +17,16 @@ export type ProviderDetailsPage = wire.ProviderPage & { providers: wire.Provider
 /** Client for the service's administrator. */
 export interface AdminClient {
   agents: {
-    list: (query?: wire.ListAgentsQuery, options?: Options) => Listing<wire.AgentPage, wire.Agent>
+    list: (query?: wire.ListAgentsQuery, options?: Options) => Listing<wire.AgentPage, wire.ListedAgent>
     disable: (agentId: string, options?: Options) => Promise<wire.Agent>
+    /** Its token and its grants that have not ended work again. */
+    enable: (agentId: string, options?: Options) => Promise<wire.Agent>
   }
   users: {
-    list: (query?: wire.ListUsersQuery, options?: Options) => Listing<wire.UserPage, wire.User>
+    list: (query?: wire.ListUsersQuery, options?: Options) => Listing<wire.UserPage, wire.ListedUser>
     disable: (userId: string, options?: Options) => Promise<wire.User>
+    /** The user can sign in again, and their grants that have not ended work again. */
+    enable: (userId: string, options?: Options) => Promise<wire.User>
     /** Turns off device-only approval for a user who has lost their devices. */
     resetDeviceApproval: (userId: string, options?: Options) => Promise<wire.User>
   }
@@ -97,10 +101,12 @@ export function createAdminClient(given: AdminClientOptions): AdminClient {
     agents: {
       list: (query, options) => listing<wire.AgentPage, 'agents'>(transport, '/v4/agents', 'agents', query, options),
       disable: act('agents', 'disable'),
+      enable: act('agents', 'enable'),
     },
     users: {
       list: (query, options) => listing<wire.UserPage, 'users'>(transport, '/v4/users', 'users', query, options),
       disable: act('users', 'disable'),
+      enable: act('users', 'enable'),
       resetDeviceApproval: act('users', 'reset-device-approval'),
     },
     createLoginToken: (body, options) => post('/v4/auth/login-tokens', body ?? {}, options),

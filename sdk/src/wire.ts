@@ -17,6 +17,7 @@ export type {
   Agent,
   AgentPage,
   ListAgentsQuery,
+  ListedAgent,
   RegisterAgentBody,
   RegisterAgentReply,
 } from '@sallyport/protocol/agents'
@@ -113,6 +114,7 @@ export type {
   CreateLoginTokenBody,
   CreateLoginTokenReply,
   ListSessionsQuery,
+  ListedUser,
   ListUsersQuery,
   LoginPreviewReply,
   LoginProvidersReply,

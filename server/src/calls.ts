@@ -1,4 +1,5 @@
 /** Joins what makes calls: the proxy, and calls that wait for a person. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createCallLog } from './call-log/call-log.ts'
 import { chooseRoute } from './choose-route.ts'
 import type { Config } from './config/config.ts'
@@ -22,6 +23,9 @@ import type { Refusals } from './proxy/refusals.ts'
 import { createUnsentAnswers } from './proxy/unsent-answers.ts'
 import type { Stores } from './stores.ts'
 import { toolCallRoutes } from './tool-calls/tool-call-routes.ts'
+
+/** Four times as long as between two checks of calls in flight (main.ts). */
+const checkedWithinMs = 2_000
 
 interface CallNeeds extends Stores {
   config: Config
@@ -57,6 +61,17 @@ export function serveCalls(http: Http, needs: CallNeeds) {
     heldCallsMade: heldCalls.made,
     settle: callLog.flush,
     checkInFlight: callsInFlight.check,
+    /**
+     * After a disabling, before it is undone: the calls that it ends must not go on. By then each process has checked its
+     * calls in flight.
+     */
+    endedSince: async (disabledAt: Date) => {
+      await sleep(
+        Math.min(Math.max(disabledAt.getTime() + checkedWithinMs - needs.clock().getTime(), 0), checkedWithinMs),
+      )
+      await callsInFlight.check()
+      await heldCalls.due()
+    },
     cutOff: () => callsInFlight.endAll(new CallAborted('service_stopped')).then(callLog.flush),
   }
 }

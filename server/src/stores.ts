@@ -23,6 +23,7 @@ import { pauseStore } from './pauses/pause-store.ts'
 import { createPushStore } from './devices/push-store.ts'
 import { createAuthorityStore } from './gateway/authority-store.ts'
 import { isApproved } from './grants/approved-agent-store.ts'
+import { grantFiguresOf } from './grants/grant-figures-store.ts'
 import { grantStore } from './grants/grant-store.ts'
 import { standingStore } from './grants/standing-store.ts'
 import { dropUnusedAgents } from './grants/unused-agent-store.ts'
@@ -49,6 +50,10 @@ export function createStores({ database, vault, clock }: { database: Database; v
   const auditKeys = createAuditKeyStore(vault)
   return {
     agents: agentStore,
+    endPairingCodes: pairingCodeStore.dropUnused,
+    endToolKeys: toolKeyStore.dropOfAgent,
+    grantsOfAgents: grantFiguresOf.bind(null, 'agent_id'),
+    grantsOfUsers: grantFiguresOf.bind(null, 'user_id'),
     users: userStore,
     sessions: sessionStore,
     loginTokens: loginTokenStore,

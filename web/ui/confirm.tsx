@@ -1,4 +1,4 @@
-/** Asks for confirmation of irreversible actions. The native dialog traps the focus and closes with Escape. */
+/** Asks for confirmation of actions with consequences. The native dialog traps the focus and closes with Escape. */
 import { useEffect, useRef, useState } from 'react'
 import type { ReactNode } from 'react'
 import { flushSync } from 'react-dom'
@@ -11,12 +11,14 @@ interface ConfirmProps {
   openerLabel?: string
   title: string
   children: ReactNode
+  /** Of the buttons. */
+  look?: 'danger' | 'plain'
   /** Text of the button that confirms. */
   verb: string
   act: () => unknown
 }
 
-export function Confirm({ opener, openerLabel, title, children, verb, act }: ConfirmProps) {
+export function Confirm({ opener, openerLabel, title, children, look = 'danger', verb, act }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [isOpen, setIsOpen] = useState(false)
   const isDone = useRef(false)
@@ -38,7 +40,7 @@ export function Confirm({ opener, openerLabel, title, children, verb, act }: Con
   const close = () => dialog.current?.close()
   return (
     <>
-      <Action look="danger" act={open} {...(openerLabel && { label: openerLabel })}>
+      <Action look={look} act={open} {...(openerLabel && { label: openerLabel })}>
         {opener}
       </Action>
       <dialog
@@ -61,7 +63,7 @@ export function Confirm({ opener, openerLabel, title, children, verb, act }: Con
                 Cancel
               </Action>
               <Action
-                look="danger"
+                look={look === 'plain' ? 'main' : 'danger'}
                 act={async () => {
                   // It is under way: closing the dialog would not stop it.
                   setIsActing(true)

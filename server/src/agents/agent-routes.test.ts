@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { recorded } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
+import { newId } from '../platform/ids.ts'
+import { createStores } from '../stores.ts'
+import { agentStore } from './agent-store.ts'
+import { disableAgent } from './disable.ts'
+import { enableAgent } from './enable.ts'
 
 onBothDatabases('agents', (engine) => {
   test('an agent registers without a credential and gets its token once', async (t) => {
@@ -156,5 +162,109 @@ onBothDatabases('agents', (engine) => {
     assert.deepEqual(active.body.agents, [])
     const disabled = await service.call('GET', '/v4/agents?status=disabled', { token: service.adminToken })
     assert.equal(disabled.body.agents.length, 1)
+  })
+
+  test('an enabled agent has its token back; repeating it is 200 and recorded once, however many ask', async (t) => {
+    const service = await startService(t, engine)
+    const { token, agentId } = await service.registerAgent()
+    const change = (verb: string, id = agentId) =>
+      service.call('POST', `/v4/agents/${id}/${verb}`, { token: service.adminToken })
+    assert.deepEqual([(await change('enable')).status, (await recorded(service, 'agent.enabled')).length], [200, 0])
+    await change('disable')
+    service.clock.advance(2)
+    const replies = await Promise.all([change('enable'), change('enable'), change('enable')])
+    assert.deepEqual(
+      replies.map(({ status, body }) => [status, body.status, body.disabled_at]),
+      Array.from({ length: 3 }, () => [200, 'active', null]),
+    )
+    assert.equal((await service.call('GET', '/v4/agents/me', { token })).status, 200)
+    assert.deepEqual(
+      (await recorded(service, 'agent.enabled')).map(({ agent_id }) => agent_id),
+      [agentId],
+    )
+    assert.equal((await change('enable', 'agt_00000000000000000000000000')).body.error.code, 'not_found')
+  })
+
+  test('only an admin can enable an agent: neither its own token, nor another agent, nor a user', async (t) => {
+    const service = await startService(t, engine)
+    const { token, agentId } = await service.registerAgent()
+    const other = await service.registerAgent()
+    const user = await service.logIn()
+    await service.call('POST', `/v4/agents/${agentId}/disable`, { token: service.adminToken })
+    service.clock.advance(2)
+    const statuses: number[] = []
+    for (const by of [token, other.token, user.token, undefined]) {
+      statuses.push((await service.call('POST', `/v4/agents/${agentId}/enable`, { token: by })).status)
+    }
+    assert.deepEqual(statuses, [401, 403, 403, 401])
+    assert.equal((await service.call('GET', '/v4/agents/me', { token })).status, 401)
+  })
+
+  test('enabling never undoes a disabling that came after it', async (t) => {
+    const service = await startService(t, engine)
+    const { agentId } = await service.registerAgent()
+    const stores = createStores({ ...service, clock: service.clock.now })
+    const needs = { ...service, ...stores, clock: service.clock.now }
+    await disableAgent(needs, agentId, 'first')
+    const waiting = enableAgent(
+      {
+        ...needs,
+        callsEnded: async () => {
+          await enableAgent({ ...needs, callsEnded: () => Promise.resolve() }, agentId, 'another admin')
+          service.clock.advance(1)
+          await disableAgent(needs, agentId, 'second')
+        },
+      },
+      agentId,
+      'late',
+    )
+    await assert.rejects(waiting, { code: 'conflict' })
+    assert.ok((await stores.agents.find(service.database.queries, agentId))?.disabledAt)
+  })
+
+  test('an admin searches agents by name, id and claimed owner, in pages', async (t) => {
+    const service = await startService(t, engine)
+    const register = (name: string, owner_user_id?: string) =>
+      service.call('POST', '/v4/agents/register', { body: { name, ...(owner_user_id && { owner_user_id }) } })
+    const first = await register('Émile’s mail sorter', 'emile')
+    // More than one batch.
+    const noise = { ownerUserId: '', metadata: {}, createdAt: service.clock.now(), disabledAt: null }
+    await service.database.transaction(async (tx) => {
+      for (let at = 0; at < 110; at++) {
+        service.clock.advance(1)
+        const agentId = newId('agt', service.clock.now())
+        await agentStore.insert(tx, { ...noise, agentId, name: `Noise ${at}` }, Buffer.from(agentId))
+      }
+    })
+    await register('Mail reader', '100%_sure')
+    const search = async (query: string, more = '') => {
+      const path = `/v4/agents?query=${encodeURIComponent(query)}${more}`
+      const { body, text } = await service.call('GET', path, { token: service.adminToken })
+      assert.ok(body.agents, text)
+      return { names: body.agents.map(({ name }: { name: string }) => name), cursor: body.next_cursor }
+    }
+    const both = ['Mail reader', 'Émile’s mail sorter']
+    assert.deepEqual(await search('MAIL'), { names: both, cursor: null })
+    assert.deepEqual((await search(' sorter emile ')).names, ['Émile’s mail sorter'])
+    assert.deepEqual((await search(first.body.agent.agent_id)).names, ['Émile’s mail sorter'])
+    for (const [text, found] of [
+      ['100%_s', 1],
+      ['%', 1],
+      ["' or 1=1 --", 0],
+      ['\\', 0],
+    ] as const) {
+      assert.equal((await search(text)).names.length, found, text)
+    }
+    const page = await search('mail', '&limit=1')
+    assert.deepEqual(
+      [page.names, (await search('mail', `&limit=1&cursor=${page.cursor}`)).names],
+      [[both[0]], [both[1]]],
+    )
+    assert.deepEqual((await search('mail', '&status=disabled')).names, [])
+    for (const bad of ['x'.repeat(101), 'a\u0000']) {
+      const path = `/v4/agents?query=${encodeURIComponent(bad)}`
+      const { body } = await service.call('GET', path, { token: service.adminToken })
+      assert.deepEqual([body.error.code, body.error.field], ['invalid_field', 'query'])
+    }
   })
 })

@@ -8,16 +8,31 @@ import {
 } from '@sallyport/protocol/agents'
 import { IdInPath, NoBody } from '@sallyport/protocol/schema'
 import { actingAgent, onBehalfOf } from '../authenticate.ts'
+import type { Queries } from '../platform/database/database.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import type { Http } from '../platform/http/http.ts'
 import type { Agent } from './agent.ts'
 import { disableAgent } from './disable.ts'
+import { enableAgent } from './enable.ts'
+import type { EnableAgentNeeds } from './enable.ts'
+import { searchPages } from '../platform/database/search-pages.ts'
 import { registerAgent } from './register.ts'
 import type { RegisterNeeds } from './register.ts'
 import { rotateToken } from './rotate-token.ts'
 import type { RotateTokenNeeds } from './rotate-token.ts'
 
-export function agentRoutes(http: Http, needs: RegisterNeeds & RotateTokenNeeds): void {
+type AgentRouteNeeds = RegisterNeeds &
+  RotateTokenNeeds &
+  EnableAgentNeeds & {
+    /** Their active grants. */
+    grantsOfAgents: (
+      queries: Queries,
+      agentIds: readonly string[],
+      now: Date,
+    ) => Promise<ReadonlyMap<string, { active: number; lastUsedAt: Date | null }>>
+  }
+
+export function agentRoutes(http: Http, needs: AgentRouteNeeds): void {
   http.post(
     '/v4/agents/register',
     {
@@ -69,11 +84,28 @@ export function agentRoutes(http: Http, needs: RegisterNeeds & RotateTokenNeeds)
     '/v4/agents',
     {
       config: { allow: ['admin'] },
-      schema: { tags: ['Agents'], summary: 'List agents', querystring: ListAgentsQuery, response: { 200: AgentPage } },
+      schema: {
+        tags: ['Agents'],
+        summary: 'List and search agents',
+        querystring: ListAgentsQuery,
+        response: { 200: AgentPage },
+      },
     },
     async ({ query }) => {
-      const { records, nextCursor } = await needs.agents.list(needs.database.queries, pageRequest(query))
-      return { agents: records.map(agentView), next_cursor: nextCursor }
+      const { agents, database, grantsOfAgents, clock } = needs
+      const { records, nextCursor } = await searchPages(
+        (page) => agents.list(database.queries, page),
+        pageRequest(query),
+        { query: query.query, textOf: searchedText, idOf: ({ agentId }) => agentId },
+      )
+      const ids = records.map(({ agentId }) => agentId)
+      const figures = await grantsOfAgents(database.queries, ids, clock())
+      const listed = (agent: Agent) => ({
+        ...agentView(agent),
+        active_grants: figures.get(agent.agentId)?.active ?? 0,
+        last_call_at: figures.get(agent.agentId)?.lastUsedAt?.toISOString() ?? null,
+      })
+      return { agents: records.map(listed), next_cursor: nextCursor }
     },
   )
 
@@ -91,6 +123,28 @@ export function agentRoutes(http: Http, needs: RegisterNeeds & RotateTokenNeeds)
     },
     async ({ params, id }) => agentView(await disableAgent(needs, params.id, id)),
   )
+
+  http.post(
+    '/v4/agents/:id/enable',
+    {
+      config: { allow: ['admin'] },
+      schema: {
+        tags: ['Agents'],
+        summary: 'Enable a disabled agent',
+        description:
+          'Its token works again, and so do its grants that have not ended. Its keys for tools, and calls that were in ' +
+          'progress or waiting when it was disabled, stay ended. Takes up to two seconds right after disabling.',
+        params: IdInPath,
+        body: NoBody,
+        response: { 200: AgentView },
+      },
+    },
+    async ({ params, id }) => agentView(await enableAgent(needs, params.id, id)),
+  )
+}
+
+function searchedText({ name, agentId, ownerUserId }: Agent): string {
+  return `${name} ${agentId} ${ownerUserId}`
 }
 
 function agentView(agent: Agent): AgentView {

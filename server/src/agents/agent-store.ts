@@ -129,6 +129,18 @@ export const agentStore = {
     return row && toAgent(row)
   },
 
+  /** Undefined unless it is still disabled since this time. */
+  enable: async (tx: Queries, agentId: string, disabledAt: Date): Promise<Agent | undefined> => {
+    const row = await tx
+      .updateTable('agents')
+      .set({ disabled_at: null })
+      .where('agent_id', '=', agentId)
+      .where('disabled_at', '=', disabledAt.getTime())
+      .returningAll()
+      .executeTakeFirst()
+    return row && toAgent(row)
+  },
+
   find: async (queries: Queries, agentId: string): Promise<Agent | undefined> => {
     const row = await queries.selectFrom('agents').selectAll().where('agent_id', '=', agentId).executeTakeFirst()
     return row && toAgent(row)

@@ -9,6 +9,7 @@ export const agentEvents = [
   'agent.registered',
   'agent.token_rotated',
   'agent.disabled',
+  'agent.enabled',
   'provider.proposed',
   'access_request.created',
   'access_request.approved',

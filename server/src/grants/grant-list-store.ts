@@ -23,7 +23,7 @@ export interface GrantPageRequest {
 type Query = ReturnType<typeof foundationOf>
 
 /** Exactly as in the index that finds active grants, however many have ended. */
-const endsAfter = (at: Date) =>
+export const endsAfter = (at: Date) =>
   sql<boolean>`coalesce(grants.revoked_at, grants.expires_at, 9007199254740991) > ${at.getTime()}`
 
 /** statusOf (usable.ts) at a time in the past. A grant was used up by its last call. */

@@ -116,6 +116,26 @@ onBothDatabases('a held call is not made if', (engine) => {
     })
   }
 
+  test('its agent or user was disabled, also once they are enabled again', async (t) => {
+    for (const noun of ['agents', 'users']) {
+      const test = await startHeldCalls(t, engine)
+      const { service, upstream, user } = test
+      const approvedId = await test.held({ body: { text: 'approved' } })
+      const waitingId = await test.held({ body: { text: 'waiting' } })
+      const now = service.clock.now().getTime()
+      const approved = { status: 'approved' as const, decided_at: now, decided_by: user.userId }
+      await service.database.queries.updateTable('held_calls').set(approved).where('call_id', '=', approvedId).execute()
+      const id = noun === 'agents' ? test.agent.agentId : test.userId
+      await asAdmin(test, 'POST', `/v4/${noun}/${id}/disable`)
+      service.clock.advance(2)
+      assert.equal((await asAdmin(test, 'POST', `/v4/${noun}/${id}/enable`)).status, 200)
+      await service.app.heldCallsMade()
+      assert.equal((await statusOf(test, approvedId)).status, 'cancelled')
+      assert.equal((await statusOf(test, waitingId)).status, 'cancelled')
+      assert.equal(upstream.received.length, 0)
+    }
+  })
+
   test('a call that cannot be settled does not keep the others', async (t) => {
     const test = await startHeldCalls(t, engine)
     const broken = await test.held()

@@ -9,6 +9,9 @@ import { userAgent } from '../../testkit/egress.ts'
 import { client } from '../../testkit/providers.ts'
 import type { Reply } from '../../testkit/service.ts'
 import { openDatabase } from '../platform/operations/instance.ts'
+import { Secret } from '../platform/secret.ts'
+import { createToolIdentifier } from '../tool-keys/identify.ts'
+import { toolKeyStore } from '../tool-keys/tool-key-store.ts'
 
 function assertRefused({ status, body }: Reply, expectedStatus: number, code: string): void {
   assert.deepEqual([status, body.error?.code], [expectedStatus, code])
@@ -134,6 +137,51 @@ onBothDatabases('a call on a connection', (engine) => {
     await queries.updateTable('users').set({ disabled_at: service.clock.now().getTime() }).execute()
     assertRefused(await proxy(), 403, 'grant_revoked')
     assert.equal(upstream.received.length, 3)
+  })
+
+  test('in flight when its agent or user is disabled ends, and its grant works once they are enabled', async (t) => {
+    for (const [noun, code] of [
+      ['agents', 'unauthenticated'],
+      ['users', 'grant_revoked'],
+    ] as const) {
+      const reached = Promise.withResolvers<undefined>()
+      let isFirst = true
+      const calling = await startCalling(t, engine, {
+        answer: (response) => {
+          if (!isFirst) response.end('{}')
+          isFirst = false
+          reached.resolve(undefined)
+        },
+      })
+      const { service, agent, userId, grantId, proxy } = calling
+      const asAdmin = (method: string, path: string) => service.call(method, path, { token: service.adminToken })
+      const figures = async () => {
+        const [one] = (await asAdmin('GET', `/v4/${noun}`)).body[noun]
+        return [one.status, one.active_grants, one.last_call_at]
+      }
+      const begun = service.clock.now().toISOString()
+      const body = { grant_ids: [grantId] }
+      const { key } = (await service.call('POST', '/v4/agents/keys', { token: agent.token, body })).body
+      const call = proxy()
+      await reached.promise
+      const path = `/v4/${noun}/${noun === 'agents' ? agent.agentId : userId}`
+      await asAdmin('POST', `${path}/disable`)
+      assert.deepEqual((await figures()).slice(0, 2), ['disabled', 1])
+      service.clock.advance(2)
+      assert.equal((await asAdmin('POST', `${path}/enable`)).status, 200)
+      const ended = await call
+      assert.equal(ended.body.error?.code, code, ended.text)
+      assert.equal((await proxy()).status, 200)
+      const now = service.clock.now().toISOString()
+      assert.notEqual(now, begun)
+      assert.deepEqual(await figures(), ['active', 1, noun === 'agents' ? now : undefined])
+      const identify = createToolIdentifier({ ...service, toolKeys: toolKeyStore, clock: service.clock.now })
+      assert.equal(
+        (await identify(new Secret(key), undefined)) !== undefined,
+        noun === 'users',
+        'keys end with the agent',
+      )
+    }
   })
 
   test('uses a changed client secret and header setting immediately', async (t) => {

@@ -9,7 +9,6 @@ import type { User } from './user.ts'
 
 export interface EndSessionsNeeds {
   config: Pick<Config, 'sessionIdleSeconds'>
-  database: Database
   sessions: SessionStore
   audit: AuditWriter
   clock: Clock
@@ -18,21 +17,28 @@ export interface EndSessionsNeeds {
 }
 
 /** Ends one of the user's sessions, or all of them. Idempotent. */
-export async function endSessions(
-  { config, database, sessions, audit, clock, endPairingCodes }: EndSessionsNeeds,
+export function endSessions(
+  needs: EndSessionsNeeds & { database: Database },
   user: User,
   which: { sessionId: string } | 'all',
   requestId: string,
 ): Promise<Session[]> {
-  const { userId } = user
-  return database.transaction(async (tx) => {
-    const at = clock()
-    const ended = await sessions.revoke(tx, userId, which, sessionEnds(config.sessionIdleSeconds, at))
-    for (const session of ended) {
-      const detail = { session_id: session.sessionId }
-      await audit.append(tx, { event: 'session.revoked', at, requestId, userId, detail })
-    }
-    if (ended.length > 0) await endPairingCodes(tx, userId)
-    return ended
-  })
+  return needs.database.transaction((tx) => endSessionsIn(needs, tx, user, which, requestId))
+}
+
+export async function endSessionsIn(
+  { config, sessions, audit, clock, endPairingCodes }: EndSessionsNeeds,
+  tx: Queries,
+  { userId }: User,
+  which: { sessionId: string } | 'all',
+  requestId: string,
+): Promise<Session[]> {
+  const at = clock()
+  const ended = await sessions.revoke(tx, userId, which, sessionEnds(config.sessionIdleSeconds, at))
+  for (const session of ended) {
+    const detail = { session_id: session.sessionId }
+    await audit.append(tx, { event: 'session.revoked', at, requestId, userId, detail })
+  }
+  if (ended.length > 0) await endPairingCodes(tx, userId)
+  return ended
 }

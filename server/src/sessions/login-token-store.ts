@@ -73,6 +73,10 @@ export const loginTokenStore = {
     return row && { userId: row.user_id, isOperator: row.is_operator === 1 }
   },
 
+  dropUnused: async (tx: Queries, userId: string): Promise<void> => {
+    await tx.deleteFrom('login_tokens').where('user_id', '=', userId).where('used_at', 'is', null).execute()
+  },
+
   dropExpired: (queries: Queries, now: Date): Promise<number> =>
     deleteBatch(queries, 'login_tokens', 'token_hash', sql`expires_at < ${now.getTime()}`),
 }

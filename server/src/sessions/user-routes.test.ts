@@ -75,4 +75,51 @@ onBothDatabases('users', (engine) => {
     assert.deepEqual(await ids('disabled'), [userId])
     assert.deepEqual(await ids('active'), [other.userId])
   })
+
+  test('an enabled user signs in anew; sessions, links and pairing codes from before stay ended', async (t) => {
+    const service = await startService(t, engine)
+    const { userId, token } = await service.logIn({ name: 'Ada' })
+    const other = await service.logIn({ name: 'Eve' })
+    const issue = () =>
+      service.call('POST', '/v4/auth/login-tokens', { token: service.adminToken, body: { user_id: userId } })
+    const enable = (by: string) => service.call('POST', `/v4/users/${userId}/enable`, { token: by })
+    const { login_token } = (await issue()).body
+    const { pairing_code } = (await service.call('POST', '/v4/devices/pairing-codes', { token })).body
+    await disable(service, userId)
+    service.clock.advance(2)
+    assert.deepEqual([(await enable(token)).status, (await enable(other.token)).status], [401, 403])
+    const replies = await Promise.all([enable(service.adminToken), enable(service.adminToken)])
+    assert.deepEqual(
+      replies.map(({ status, body }) => [status, body.status, body.disabled_at]),
+      [
+        [200, 'active', null],
+        [200, 'active', null],
+      ],
+    )
+    assert.equal((await service.call('GET', '/v4/auth/me', { token })).status, 401)
+    assert.equal((await service.call('POST', '/v4/auth/login', { body: { login_token } })).status, 401)
+    const paired = await service.call('POST', '/v4/devices/pair', { body: { pairing_code, device_name: 'Phone' } })
+    assert.ok(paired.status >= 400, paired.text)
+    const fresh = (await issue()).body.login_token
+    assert.equal((await service.call('POST', '/v4/auth/login', { body: { login_token: fresh } })).status, 200)
+    const events = (await recorded(service, '')).map(({ event }) => event)
+    assert.equal(events.filter((event) => event === 'user.enabled').length, 1)
+    assert.equal(events.filter((event) => event === 'session.revoked').length, 1)
+    assert.equal((await service.call('GET', '/v4/auth/me', { token: other.token })).status, 200)
+  })
+
+  test('an admin searches users by name, email address and id', async (t) => {
+    const service = await startService(t, engine)
+    const { userId } = await service.logIn({ email: 'ada@example.com', name: 'Ada Lovelace' })
+    service.clock.advance(1)
+    await service.logIn({ email: 'grace@example.com' })
+    await service.logIn()
+    const found = async (query: string) =>
+      (await list(service, `?query=${encodeURIComponent(query)}`)).body.users.map((one: any) => one.email)
+    assert.deepEqual(await found('LOVE ada@'), ['ada@example.com'])
+    assert.deepEqual(await found(userId), ['ada@example.com'])
+    assert.deepEqual(await found('example.com'), ['grace@example.com', 'ada@example.com'])
+    assert.deepEqual(await found('%'), [])
+    assert.equal((await list(service, '?query=')).body.users.length, 3)
+  })
 })

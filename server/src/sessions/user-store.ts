@@ -96,6 +96,18 @@ export const userStore = {
       .executeTakeFirst()
     return row && toUser(row)
   },
+
+  /** Undefined unless they are still disabled since this time. */
+  enable: async (tx: Queries, userId: string, disabledAt: Date): Promise<User | undefined> => {
+    const row = await tx
+      .updateTable('users')
+      .set({ disabled_at: null })
+      .where('user_id', '=', userId)
+      .where('disabled_at', '=', disabledAt.getTime())
+      .returningAll()
+      .executeTakeFirst()
+    return row && toUser(row)
+  },
 }
 
 export type UserStore = typeof userStore

@@ -157,6 +157,10 @@ export const toolKeyStore = {
     )
   },
 
+  dropOfAgent: async (tx: Queries, agentId: string): Promise<void> => {
+    await tx.deleteFrom('tool_keys').where('agent_id', '=', agentId).execute()
+  },
+
   /** Deletes a batch; returns how many. */
   dropExpired: (tx: Queries, now: Date): Promise<number> =>
     deleteBatch(tx, 'tool_keys', 'key_id', sql`expires_at <= ${now.getTime()}`),
