@@ -27,7 +27,7 @@ describe('an operator', () => {
 
     const { agentId } = await service.register('Rogue')
     const list = await cli.run(['agents', '--status', 'active', '--limit', '1'])
-    assert.match(list.stdout, new RegExp(`^${agentId}\tactive\t\\d{4}-\\S+Z\tRogue\n$`))
+    assert.match(list.stdout, new RegExp(`^${agentId}\tactive\t\\d{4}-\\S+Z\t0\t-\tRogue\n$`))
     const ended = await cli.run(['agents', 'disable', agentId])
     assert.deepEqual([ended.code, ended.stdout], [0, `${agentId} is disabled\n`])
 
@@ -49,6 +49,8 @@ describe('an operator', () => {
         ['agent.registered', other.agentId],
       ],
     )
+    const enabled = await cli.run(['agents', 'enable', agentId])
+    assert.deepEqual([enabled.code, enabled.stdout], [0, `${agentId} is active\n`])
     const once = await cli.run(['audit', '--event', 'agent.disabled', '--since', '1h'])
     assert.match(once.stdout, new RegExp(`^\\d{4}-\\S+Z\tagent\\.disabled\t-\t${agentId}\t-\n$`))
   })

@@ -21,19 +21,17 @@ export async function searchPages<T, Status extends string>(
 ): Promise<Page<T>> {
   if (query.trim() === '') return list(page)
   const found: T[] = []
-  let before = page.before
-  let isAtEnd = false
+  let cursor: string | null = page.before ?? null
   let read = 0
   await inBatches(async () => {
-    const { records, nextCursor } = await list({ ...page, limit: rowsPerBatch, before })
+    const { records, nextCursor } = await list({ ...page, limit: rowsPerBatch, before: cursor ?? undefined })
     found.push(...records.filter((record) => matchesWords(textOf(record), query)))
     read += rowsPerBatch
-    isAtEnd = nextCursor === null
-    before = nextCursor ?? undefined
-    return !isAtEnd && found.length < page.limit && read < maxRead ? 'more' : 'done'
+    cursor = nextCursor
+    return cursor !== null && found.length < page.limit && read < maxRead ? 'more' : 'done'
   })
   const records = found.slice(0, page.limit)
   const last = records.at(-1)
   if (found.length > page.limit && last !== undefined) return { records, nextCursor: idOf(last) }
-  return { records, nextCursor: isAtEnd ? null : (before ?? null) }
+  return { records, nextCursor: cursor }
 }
