@@ -108,4 +108,16 @@ export const promises: Mutation[] = [
     from: "baseUrl.protocol === 'https:'",
     to: "baseUrl.protocol !== 'https:'",
   },
+  {
+    row: 'Telemetry carries no path, query, body or credential',
+    file: 'server/src/platform/http/request-spans.ts',
+    from: "'http.route': route,",
+    to: "'http.route': request.url,",
+  },
+  {
+    row: 'Upstreams get no trace ids unless their provider is listed',
+    file: 'server/src/proxy/trace-calls.ts',
+    from: 'isVerified(provider) && tracedProviders.includes(slug)',
+    to: 'isVerified(provider) && tracedProviders.length >= 0 && slug.length > 0',
+  },
 ]

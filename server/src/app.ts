@@ -50,6 +50,7 @@ import { createOAuth } from './platform/oauth/oauth.ts'
 import { createReadBudget } from './platform/limits/read-budget.ts'
 import { createReadiness } from './platform/operations/readiness.ts'
 import type { Secret } from './platform/secret.ts'
+import { loadTelemetry } from './platform/telemetry/load-telemetry.ts'
 import type { Vault } from './platform/vault/vault.ts'
 import { presetRoutes } from './providers/preset-routes.ts'
 import { proposalRoutes } from './providers/proposal-routes.ts'
@@ -115,6 +116,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const { config, database, vault, egress, adminToken, clock, log } = given
   const metrics = createMetrics(given.figuresOfAll)
   measureDatabase(database, metrics)
+  const telemetry = await loadTelemetry({ ...given, metrics, version: readVersion() })
+  telemetry?.traceTransactions(database)
   const stores = createStores(given)
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const sweep = createSweep({ ...needs, metrics })
@@ -127,6 +130,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
 
   const http = await createHttp({ config, clock, log })
   measureResponses(http, metrics)
+  telemetry?.traceRequests(http)
   guardDiskSpace(http, diskSpace)
   const reads = createReadBudget({ clock, rowsPerSecond: config.rowsReadPerSecond, isSelfRegistered: isAgentKey })
   authenticateCalls(http, { ...needs, adminToken, identifyTool })
@@ -166,7 +170,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   healthRoutes(http, { ...given, ...needs, metrics, version: readVersion() })
   await sandboxRoutes(http, needs)
   await legacyV1Routes(http, needs)
-  const calls = serveCalls(http, { ...needs, ...jobs, metrics, refusals, budget, knowingAgents })
+  const calls = serveCalls(http, { ...needs, ...jobs, metrics, telemetry, refusals, budget, knowingAgents })
   const gateway = createGateway(http, { ...needs, ...calls, identifyTool, metrics, refusals })
   pageRoutes(http)
   http.addHook('preClose', sweep.stop)

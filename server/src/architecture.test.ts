@@ -328,6 +328,7 @@ test('a Secret is revealed only in the listed files', () => {
     'platform/push/subscription.ts', // parses what a browser subscribed with
     'platform/push/vapid-key.ts', // finds its public half
     'platform/push/web-push.ts', // signs
+    'platform/telemetry/otlp-settings.ts', // authenticates to the collector
     'platform/tokens.ts', // hashes
     'platform/vault/key-files.ts', // writes the files of the data directory
     'platform/vault/master-keys.ts', // parses and writes the master keys

@@ -13,10 +13,12 @@ import type { Egress } from './platform/egress/egress.ts'
 import type { Http } from './platform/http/http.ts'
 import type { Log } from './platform/operations/log.ts'
 import type { Metrics } from './platform/operations/metrics.ts'
+import type { Tracer } from './platform/http/request-spans.ts'
 import { credentialsFor } from './proxy/credentials.ts'
 import { CallAborted } from './proxy/flight.ts'
 import { createAgentLoad } from './proxy/load.ts'
 import { measureCalls, measureCallLog } from './proxy/proxy-metrics.ts'
+import { traceCallLog, traceRoutes } from './proxy/trace-calls.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import type { RecordBudget } from './proxy/record-budget.ts'
 import type { Refusals } from './proxy/refusals.ts'
@@ -34,6 +36,8 @@ interface CallNeeds extends Stores {
   clock: Clock
   log: Log
   metrics: Metrics
+  /** Where telemetry is exported. */
+  telemetry: Tracer | undefined
   freshToken: FreshTokenOf
   refusals: Refusals
   budget: RecordBudget
@@ -42,14 +46,16 @@ interface CallNeeds extends Stores {
 }
 
 export function serveCalls(http: Http, needs: CallNeeds) {
-  const { config, metrics, knowingAgents } = needs
+  const { config, metrics, telemetry, knowingAgents } = needs
   const load = createAgentLoad(config.proxyInFlightPerAgent)
   const callsInFlight = createCallsInFlight({ ...needs, findCurrentKeys: needs.toolKeys.findCurrent })
-  const callLog = measureCallLog(createCallLog(needs), metrics)
+  const measured = measureCallLog(createCallLog(needs), metrics)
+  const callLog = telemetry ? traceCallLog(telemetry, measured) : measured
+  const chosen = chooseRoute({ ...needs, credentialOf: credentialsFor(needs) })
   const calling = {
     ...{ ...needs, ...holdCalls(needs), callLog, callsInFlight, load },
     unsentAnswers: createUnsentAnswers(config),
-    routeOf: chooseRoute({ ...needs, credentialOf: credentialsFor(needs) }),
+    routeOf: telemetry ? traceRoutes(telemetry, chosen, config.traceparentProviders) : chosen,
     ...knowingAgents(measureCalls(metrics, load)),
   }
   proxyRoutes(http, calling)

@@ -1,5 +1,5 @@
 /** The settings of the service's features, in the order of its folders. */
-import { integer, oneOf, optional, setting } from '../platform/config/settings.ts'
+import { integer, names, oneOf, optional, setting } from '../platform/config/settings.ts'
 
 export const serviceSettings = {
   // Agents and proposed providers
@@ -26,6 +26,11 @@ export const serviceSettings = {
   ),
   SALLYPORT_PROPOSALS_PER_DAY: setting('10', 'Providers that one agent can propose per day', integer(1, 1_000_000)),
   SALLYPORT_PROPOSALS_PER_DAY_IN_ALL: setting('50', 'The same for all agents together', integer(1, 1_000_000)),
+  SALLYPORT_TRACEPARENT_PROVIDERS: setting(
+    '',
+    'Slugs of verified providers whose APIs get a traceparent header while telemetry is exported, separated by commas',
+    names,
+  ),
   SALLYPORT_USER_PRESETS: setting(
     'on',
     'Whether users can connect accounts by key at presets that no administrator has added yet',

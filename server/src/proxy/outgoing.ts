@@ -29,7 +29,8 @@ export function outgoing(given: GivenRequest, rules: OutgoingRules): Outgoing {
 
 /**
  * Credentials, framing and client addresses are set by us. Encodings would let a credential come back in a form that
- * the redactor can't read. Some servers take a path or host from a header instead of the URL.
+ * the redactor can't read. Some servers take a path or host from a header instead of the URL. Trace ids of our users are
+ * not the provider's business, unless it is listed (trace-calls.ts).
  */
 const neverSent = new Set([
   'a-im',
@@ -47,6 +48,8 @@ const neverSent = new Set([
   'http2-settings',
   'keep-alive',
   'te',
+  'traceparent',
+  'tracestate',
   'trailer',
   'transfer-encoding',
   'true-client-ip',

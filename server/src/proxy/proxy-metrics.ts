@@ -73,7 +73,7 @@ export function measureCallLog(callLog: CallLog, { histogram }: Metrics): CallLo
 }
 
 /** The slugs that an admin chose. */
-function providerLabel(standing: Standing | undefined): string {
+export function providerLabel(standing: Standing | undefined): string {
   if (standing?.grant.kind === 'sandbox') return 'sandbox'
   const provider = standing?.provider
   return provider?.slug && isVerified(provider) ? provider.slug : 'other'

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { pushContradictions, pushSecretSettings, pushSettings } from '../push/push-settings.ts'
 import { Secret } from '../secret.ts'
+import { otlpContradictions, otlpSecretSettings, otlpSettings } from '../telemetry/otlp-settings.ts'
 import { parseMasterKeys } from '../vault/master-keys.ts'
 import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './settings.ts'
 import { integer, oneOf, optional, origins, portOrOff, setting, text } from './settings.ts'
@@ -49,7 +50,7 @@ export const platformSettings = {
   ),
   SALLYPORT_EGRESS_CA_FILE: setting(
     null,
-    'PEM file of additional CA certificates, trusted only for destinations in SALLYPORT_EGRESS_ALLOW',
+    'PEM file of additional CA certificates, trusted only for destinations in SALLYPORT_EGRESS_ALLOW, and for the OTLP collector',
     optional(certificates),
   ),
   SALLYPORT_CORS_ORIGINS: setting(
@@ -120,6 +121,7 @@ export const platformSettings = {
     optional(integer(0, 300)),
   ),
   ...pushSettings,
+  ...otlpSettings,
 }
 
 export const platformSecretSettings = {
@@ -137,6 +139,7 @@ export const platformSecretSettings = {
     meaning: '32 bytes in base64 or hex; several, separated by commas, during rotation: the first one encrypts',
   },
   ...pushSecretSettings,
+  ...otlpSecretSettings,
 } as const
 
 type Values = ValuesOf<typeof platformSettings, typeof platformSecretSettings>
@@ -187,7 +190,7 @@ export function platformContradictions(config: Values): string[] {
         'Set SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE, or an https SALLYPORT_BASE_URL with a TLS proxy in front.',
     )
   }
-  if (config.egressCaFile !== undefined && config.egressAllow.length === 0) {
+  if (config.egressCaFile !== undefined && config.egressAllow.length === 0 && !config.otelExporterOtlpEndpoint) {
     problems.push('SALLYPORT_EGRESS_CA_FILE has no effect because SALLYPORT_EGRESS_ALLOW is empty.')
   }
   if (config.metricsPort === config.port) {
@@ -225,7 +228,7 @@ export function platformContradictions(config: Values): string[] {
     const given = token.read()
     if (given && !isAdminToken(given)) problems.push(`${token.name} must be ${adminTokenForm}.`)
   }
-  problems.push(...masterKeyProblems(masterKey), ...pushContradictions(config))
+  problems.push(...masterKeyProblems(masterKey), ...pushContradictions(config), ...otlpContradictions(config))
   return problems
 }
 

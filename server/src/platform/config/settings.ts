@@ -170,6 +170,11 @@ export const baseUrl = url(
   'an http or https URL without a path, such as https://sallyport.example.com',
 )
 
+export const otlpEndpoint = url(
+  ({ protocol, href, origin, pathname }) => protocol === 'https:' && href === origin + pathname,
+  'an https URL without a query, such as https://collector.example.com:4318',
+)
+
 export const httpsOrigin = url(
   ({ protocol, href, origin }) => protocol === 'https:' && href === `${origin}/`,
   'an https URL without a path, such as https://github.example.com',
@@ -200,6 +205,12 @@ export function addresses(value: string): string[] {
   const list = entriesOf(value)
   if (list.every((entry) => parseRange(entry))) return list
   throw new TypeError('IP addresses or CIDR ranges that start at their first address (10.0.0.0/8), separated by commas')
+}
+
+export function names(value: string): string[] {
+  const list = entriesOf(value)
+  if (list.every((entry) => /^[a-z0-9][a-z0-9-]*$/.test(entry))) return list
+  throw new TypeError('names in lower case such as github,acme, separated by commas')
 }
 
 export function egressAllow(value: string): AllowEntry[] {

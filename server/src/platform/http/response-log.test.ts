@@ -4,7 +4,7 @@ import { onBothDatabases } from '../../../testkit/databases.ts'
 import { agentInSandbox } from '../../../testkit/sandbox.ts'
 import { startService } from '../../../testkit/service.ts'
 import type { Reply, TestService } from '../../../testkit/service.ts'
-import { traceIdOf } from './response-log.ts'
+import { traceContextOf } from './response-log.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`
@@ -56,7 +56,10 @@ onBothDatabases('the log line of a request', (engine) => {
 
 test('a trace id is taken only from a valid traceparent', () => {
   const valid = [traceparent, traceparent.replace(/^00/, '01'), `cc${traceparent.slice(2)}-what-comes-later`]
-  for (const value of valid) assert.equal(traceIdOf(value), traceId, value)
+  for (const value of valid) {
+    assert.deepEqual(traceContextOf(value), { traceId, parentSpanId: '00f067aa0ba902b7', isSampled: true }, value)
+  }
+  assert.equal(traceContextOf(traceparent.replace(/01$/, '02'))?.isSampled, false)
   const zeros = '0'.repeat(32)
   for (const value of [
     undefined,
@@ -75,6 +78,6 @@ test('a trace id is taken only from a valid traceparent', () => {
     traceparent.slice(0, -1),
     `cc${traceparent.slice(2)}-${'x'.repeat(600)}`,
   ]) {
-    assert.equal(traceIdOf(value), undefined, String(value))
+    assert.equal(traceContextOf(value), undefined, String(value))
   }
 })

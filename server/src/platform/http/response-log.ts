@@ -43,15 +43,22 @@ export function requestMembers({ id, loggedIds, headers }: FastifyRequest) {
   return {
     request_id: id,
     ...loggedIds,
-    trace_id: traceIdOf(headers['traceparent']),
+    trace_id: traceContextOf(headers['traceparent'])?.traceId,
   }
 }
 
-/** W3C Trace Context: version 00, or a later one that may append fields. */
-const traceparentForm = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/
+export interface TraceContext {
+  traceId: string
+  parentSpanId: string
+  isSampled: boolean
+}
 
-export function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
+/** W3C Trace Context: version 00, or a later one that may append fields. */
+const traceparentForm = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+
+export function traceContextOf(traceparent: string | string[] | undefined): TraceContext | undefined {
   if (typeof traceparent !== 'string' || traceparent.length > 512) return undefined
-  const [, traceId, rest] = traceparentForm.exec(traceparent) ?? []
-  return rest !== undefined && traceparent.startsWith('00') ? undefined : traceId
+  const [, traceId, parentSpanId = '', flags = '', rest] = traceparentForm.exec(traceparent) ?? []
+  if (traceId === undefined || (rest !== undefined && traceparent.startsWith('00'))) return undefined
+  return { traceId, parentSpanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }
