@@ -120,4 +120,16 @@ export const promises: Mutation[] = [
     from: 'isVerified(provider) && tracedProviders.includes(slug)',
     to: 'isVerified(provider) && tracedProviders.length >= 0 && slug.length > 0',
   },
+  {
+    row: 'Versions run side by side on an expanded schema',
+    file: 'server/src/platform/database/migrate.ts',
+    from: 'runs_from: runsFrom })',
+    to: 'runs_from: runsFrom && number })',
+  },
+  {
+    row: "No version runs on a schema that it can't use",
+    file: 'server/src/platform/database/migrate.ts',
+    from: 'if (required > known) throw',
+    to: 'if (required > known + 1) throw',
+  },
 ]

@@ -78,6 +78,8 @@ interface AppNeeds extends Pick<HealthNeeds, 'unknownSettings' | 'clockOffsetMs'
   adminToken: Secret
   clock: Clock
   log: Log
+  /** Only for tests of versions side by side. */
+  newestMigration?: number
   /** Metrics of all processes that share the port, if there are several. */
   figuresOfAll?: () => Promise<Figures[]>
 }
@@ -113,11 +115,10 @@ export interface App {
 }
 
 export async function createApp(given: AppNeeds): Promise<App> {
-  const { config, database, vault, egress, adminToken, clock, log } = given
+  const { config, database, vault, egress, adminToken, clock, log, newestMigration = migrations.length } = given
   const metrics = createMetrics(given.figuresOfAll)
   measureDatabase(database, metrics)
   const telemetry = await loadTelemetry({ ...given, metrics, version: readVersion() })
-  telemetry?.traceTransactions(database)
   const stores = createStores(given)
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const sweep = createSweep({ ...needs, metrics })
@@ -126,7 +127,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const listeners = createListeners(needs)
   const jobs = await createBackgroundJobs({ ...needs, vault, metrics })
   const { freshToken, revokeRemotely } = jobs
-  const readiness = createReadiness({ ...needs, diskSpace, newestMigration: migrations.length })
+  const readiness = createReadiness({ ...needs, diskSpace, newestMigration })
 
   const http = await createHttp({ config, clock, log })
   measureResponses(http, metrics)

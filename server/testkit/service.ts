@@ -7,7 +7,7 @@ import { readConfig } from '../src/config/config.ts'
 import type { Config } from '../src/config/config.ts'
 import type { Environment } from '../src/platform/config/settings.ts'
 import type { Database, Engine } from '../src/platform/database/database.ts'
-import { migrate } from '../src/migrations/migrations.ts'
+import { migrate, migrations } from '../src/migrations/migrations.ts'
 import { createEgress } from '../src/platform/egress/egress.ts'
 import type { Egress } from '../src/platform/egress/egress.ts'
 import type { Lookup } from '../src/platform/egress/resolver.ts'
@@ -62,6 +62,8 @@ export async function startService(
   lookup?: Lookup,
   /** Changes the app before the first call. */
   prepare?: (app: App) => void,
+  /** Those of another version. */
+  known = migrations,
 ): Promise<TestService> {
   // Hooks run in reverse order: the database stays open until the app has closed.
   const endings: (() => unknown)[] = []
@@ -87,7 +89,7 @@ export async function startService(
   const config = readConfig(env)
   const log: string[] = []
   const database = openDatabase(config)
-  await migrate(database, clock.now)
+  await migrate(database, clock.now, known)
   const vault = await openVault({ database, readMasterKeys: masterKeySource(config).read, clock: clock.now })
   const adminToken = readAdminToken(config)
   const { egressAllow, egressCaFile } = config
@@ -100,6 +102,7 @@ export async function startService(
     egress,
     adminToken,
     clock: clock.now,
+    newestMigration: known.length,
     ...(clock.offsetMs && { clockOffsetMs: clock.offsetMs }),
     log: createLog(config, { write: (line) => log.push(line) }),
   })

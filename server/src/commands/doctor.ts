@@ -10,7 +10,7 @@ import { isCurrent, isSuccessorDue, signerOf } from '../gateway/authority.ts'
 import type { AuthorityDates } from '../gateway/authority.ts'
 import { listAuthorities } from '../gateway/authority-store.ts'
 import { usualPort } from '../gateway/gateway.ts'
-import { findLastMigration } from '../platform/database/migrate.ts'
+import { findLastMigration, requiredMigration } from '../platform/database/migrate.ts'
 import { reasonOf } from '../platform/database/wait-for-database.ts'
 import { findingsOf } from '../config/findings.ts'
 import type { Finding } from '../config/findings.ts'
@@ -63,15 +63,18 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
 async function checkSchema(config: Config, database: Database): Promise<Finding & { isCurrent: boolean }> {
   const applied = await findLastMigration(database.queries)
   const isCurrent = applied === migrations.length
+  const isUsable = applied <= migrations.length || (await requiredMigration(database.queries)) <= migrations.length
   const kind = database.engine === 'sqlite' ? `SQLite, ${databaseFile(config)}` : 'PostgreSQL'
   const state = isCurrent
     ? 'schema up to date'
     : applied < migrations.length
       ? `schema ${applied} of ${migrations.length}; the next start migrates it`
-      : `migrated by a newer version (schema ${applied}, this version knows ${migrations.length}); start the newer version`
+      : `migrated by a newer version (schema ${applied}, this version knows ${migrations.length}); ${
+          isUsable ? 'this version can run beside it' : 'start the newer version'
+        }`
   return {
     what: 'database',
-    level: applied <= migrations.length ? 'well' : 'wrong',
+    level: isUsable ? 'well' : 'wrong',
     words: `${kind}, ${state}`,
     isCurrent,
   }

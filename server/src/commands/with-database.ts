@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts'
 import { readConfig } from '../config/config.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
-import { DatabaseTooNew, findLastMigration } from '../platform/database/migrate.ts'
+import { assertUsable, findLastMigration } from '../platform/database/migrate.ts'
 import { assertOwnDirectory, databaseFile, masterKeySource, openDatabase } from '../platform/operations/instance.ts'
 import { migrations } from '../migrations/migrations.ts'
 import { CommandRefused } from './command-refused.ts'
@@ -48,7 +48,7 @@ export async function withDatabase(
 
 async function assertCurrent({ queries }: Database): Promise<void> {
   const applied = await findLastMigration(queries)
-  if (applied > migrations.length) throw new DatabaseTooNew(applied, migrations.length)
+  if (applied > migrations.length) await assertUsable(queries, migrations.length)
   if (applied === 0) {
     throw new CommandRefused('The database is empty. Check the settings, or start the service once.')
   }

@@ -28,7 +28,7 @@ export interface Database {
   runBatchTransaction: (statements: readonly BatchStatement[]) => Promise<void> | undefined
   /** Resolves once everything committed so far is on disk. Transactions and single statements wait for it themselves. */
   durable: () => Promise<void>
-  /** Writes a row, on PostgreSQL on a connection of its own. Resolves to the number of the newest migration. */
+  /** Writes a row, on PostgreSQL on a connection of its own. Resolves to the newest migration that a version has to know. */
   probe: () => Promise<number>
   /** Rejects if a connection pooler shares one session among several clients. Undefined for SQLite. */
   assertOwnSessions?: () => Promise<void>

@@ -55,6 +55,11 @@ export function isBusy(error: unknown): boolean {
   return code === sqliteBusy || code === sqliteLocked
 }
 
+/** A lock was not free in time. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === '55P03'
+}
+
 /** A serialization failure or deadlock: the transaction can be retried. A busy SQLite file was already waited for. */
 export function isRetryable(error: unknown): boolean {
   return ['40001', '40P01'].includes(sqlState(error) ?? '')

@@ -4,12 +4,13 @@
  */
 import pg from 'pg'
 import type { Client, ClientConfig } from 'pg'
+import { required } from './migrate.ts'
 import { destroy } from './postgres-pool.ts'
 
 const write = `
   insert into rate_limits (key, full_at) values ('probe', 0)
   on conflict (key) do update set full_at = excluded.full_at
-  returning (select max(number) from migrations) as newest`
+  returning (select ${required} from migrations) as required`
 
 export function createProbe(options: ClientConfig) {
   let client: Client | undefined
@@ -30,12 +31,12 @@ export function createProbe(options: ClientConfig) {
   }
 
   return {
-    /** Resolves to the number of the newest migration. */
+    /** Resolves to the newest migration that a version has to know. */
     run: async (): Promise<number> => {
       const asked = await connected()
       try {
-        const { rows } = await asked.query<{ newest: number }>(write)
-        return rows[0]?.newest ?? 0
+        const { rows } = await asked.query<{ required: number }>(write)
+        return rows[0]?.required ?? 0
       } catch (error) {
         client = undefined
         destroy(asked)

@@ -18,7 +18,7 @@ import { openWalFrames } from './wal-frames.ts'
 import type { WalFrames } from './wal-frames.ts'
 import { createSync, openWalSync } from './wal-sync.ts'
 import type { WalSync, Sync } from './wal-sync.ts'
-import { lastMigration } from './migrate.ts'
+import { requiredMigration } from './migrate.ts'
 import {
   changesOf,
   changesRows,
@@ -67,7 +67,7 @@ async function probe(tx: Queries): Promise<number> {
   const text = `insert into rate_limits (key, full_at) values ('probe', 0)
     on conflict (key) do update set full_at = excluded.full_at`
   await batchRunnerOf(tx)?.({ text, rows: [[]] })
-  return lastMigration(tx)
+  return requiredMigration(tx)
 }
 
 /** Counts the writes of this process to all of its databases: what one writes, another may have cached. */

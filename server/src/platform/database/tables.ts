@@ -2,7 +2,8 @@ import type { Generated } from 'kysely'
 
 /** The tables and their columns. Each store declares its room's tables into this interface. */
 export interface Tables {
-  migrations: { number: number; name: string; applied_at: number }
+  /** `runs_from`: a version that knows the migrations up to this one can run on the result. Null: up to this row's own. */
+  migrations: { number: number; name: string; applied_at: number; runs_from: number | null }
   rate_limits: { key: string; full_at: number }
   vault_keys: {
     key_id: string

@@ -39,12 +39,12 @@ export function createReadiness({ database, diskSpace, newestMigration }: Readin
     /** Rejects with `not_ready`. */
     assertReady: async (): Promise<void> => {
       if (isStopping) throw notReady('The service is stopping.')
-      const newest = await probe().catch((error: unknown) => {
+      const required = await probe().catch((error: unknown) => {
         throw error instanceof ServiceError
           ? error
           : new ServiceError('not_ready', { cause: error, retryAfterSeconds: 1 })
       })
-      if (newest > newestMigration) {
+      if (required > newestMigration) {
         throw notReady('The database has the schema of a newer version. Upgrade this instance.')
       }
       if (diskSpace() === 'full') throw notReady('The disk is full.')

@@ -16,6 +16,8 @@ import type { Tracer } from '../http/request-spans.ts'
 export interface TelemetryNeeds {
   config: PlatformConfig
   clock: Clock
+  /** `transaction` is wrapped. */
+  database: Database
   log: Log
   metrics: Metrics
   version: string
@@ -23,14 +25,13 @@ export interface TelemetryNeeds {
 
 export interface Telemetry extends Tracer {
   traceRequests: (http: Http) => void
-  traceTransactions: (database: Database) => void
 }
 
 /** Time at a stop to hand over what is left. */
 const lastExportMs = 2_000
 
 export function startTelemetry(needs: TelemetryNeeds, endpoint: URL): Telemetry {
-  const { config, clock, log, metrics, version } = needs
+  const { config, clock, database, log, metrics, version } = needs
   const dropped = metrics.counter(
     'sallyport_telemetry_spans_dropped_total',
     'Spans that the collector did not take',
@@ -65,6 +66,8 @@ export function startTelemetry(needs: TelemetryNeeds, endpoint: URL): Telemetry 
   })
 
   const { span, traceRequests } = createTracer(clock, exporter.add)
+  const { transaction } = database
+  database.transaction = (work, options) => span('database transaction', 'client', () => transaction(work, options))
   const exportRegularly = (http: Http) => {
     const timers = [
       setInterval(() => void exporter.exportSpans(), config.otelBspScheduleDelay).unref(),
@@ -86,10 +89,6 @@ export function startTelemetry(needs: TelemetryNeeds, endpoint: URL): Telemetry 
     traceRequests: (http) => {
       traceRequests(http)
       exportRegularly(http)
-    },
-    traceTransactions: (database) => {
-      const { transaction } = database
-      database.transaction = (work, options) => span('database transaction', 'client', () => transaction(work, options))
     },
   }
 }
