@@ -192,7 +192,7 @@ describe('backup and restore', { concurrency: 2 }, () => {
         /is not a complete database: it is empty/,
       ],
       [
-        copy('newer.db', change(`insert into migrations values (900, 'later', 0)`)),
+        copy('newer.db', change(`insert into migrations (number, name, applied_at) values (900, 'later', 0)`)),
         /knows only \d+; start the newer version/,
       ],
       [

@@ -19,7 +19,7 @@ async function newerDatabase(t: Parameters<typeof migratedPostgres>[0]): Promise
   const connectionString = await migratedPostgres(t)
   const client = new pg.Client({ connectionString })
   await client.connect()
-  await client.query(`insert into migrations values (9999, 'newer', 0)`)
+  await client.query(`insert into migrations (number, name, applied_at) values (9999, 'newer', 0)`)
   await client.end()
   return connectionString
 }
@@ -70,7 +70,7 @@ describe('a start without its database', { concurrency: 2 }, () => {
         /^PostgreSQL refused: .*nobody-known.*DATABASE_URL/m,
       ],
       ['no URL at all', /^Setting: DATABASE_URL/m],
-      [await newerDatabase(t), /^The database is at migration 9999, .*; start the newer version$/m],
+      [await newerDatabase(t), /^The database needs migration 9999, .*; start the newer version$/m],
     ]
     for (const [DATABASE_URL, sentence] of wrong) {
       const { code, stderr } = await runServer(t, [], await settingsFor(t, 'postgres', { DATABASE_URL }))

@@ -4,6 +4,7 @@ import { changeRoutes } from './access-requests/change-routes.ts'
 import { decisionRoutes } from './access-requests/decision-routes.ts'
 import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
 import { isAgentKey } from './agents/agent.ts'
+import type { App } from './running-app.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
 import { auditKeyRoutes } from './audit/audit-key-routes.ts'
 import { auditRoutes } from './call-log/audit-routes.ts'
@@ -21,7 +22,6 @@ import { pushTokenRoutes } from './devices/push-token-routes.ts'
 import { eventRoutes } from './events/event-routes.ts'
 import { createListeners } from './events/listeners.ts'
 import { createGateway } from './gateway/gateway.ts'
-import type { Gateway } from './gateway/gateway.ts'
 import { pauseRoutes } from './pauses/pause-routes.ts'
 import { grantRoutes } from './grants/grant-routes.ts'
 import { endGrantsOf } from './grants/revoke.ts'
@@ -39,13 +39,12 @@ import { createDiskSpace, guardDiskSpace } from './platform/limits/disk-space.ts
 import type { Egress } from './platform/egress/egress.ts'
 import { agentGuideRoutes } from './reference/agent-guide-routes.ts'
 import { createHttp } from './platform/http/http.ts'
-import type { Http } from './platform/http/http.ts'
 import { limitLists } from './platform/http/limit-lists.ts'
 import { describeRoutes } from './reference/openapi-routes.ts'
 import { operationsRoutes, type CrewNeeds } from './platform/http/operations-routes.ts'
 import type { Log } from './platform/operations/log.ts'
 import { createMetrics, measureDatabase, measureResponses } from './platform/operations/metrics.ts'
-import type { Figures, Metrics } from './platform/operations/metrics.ts'
+import type { Figures } from './platform/operations/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
 import { createReadBudget } from './platform/limits/read-budget.ts'
 import { createReadiness } from './platform/operations/readiness.ts'
@@ -82,36 +81,6 @@ interface AppNeeds extends Pick<HealthNeeds, 'unknownSettings' | 'clockOffsetMs'
   newestMigration?: number
   /** Metrics of all processes that share the port, if there are several. */
   figuresOfAll?: () => Promise<Figures[]>
-}
-
-export interface App {
-  http: Http
-  metrics: Metrics
-  /** Has a listener of its own. */
-  gateway: Gateway
-  /** Makes the readiness check fail from now on. */
-  beginStop: () => void
-  /** Deletes old rows. Called periodically. */
-  sweep: () => Promise<void>
-  /** Runs background jobs that are due: refreshes, revocations, callbacks, pushes, approved calls. */
-  catchUp: () => Promise<unknown>
-  flushRefusals: () => Promise<void>
-  /** Resolves once the outcomes of finished calls are recorded. */
-  settle: () => Promise<void>
-  /** Signs the head of the audit log and logs it, so that it can be stored out of the service's reach. */
-  signRecord: () => Promise<void>
-  /** Aborts calls in progress whose grants have ended, and ends tunnels. Does nothing if there are none. */
-  checkCallsInFlight: () => Promise<void>
-  /** Sends other instances' changes to event streams, and ends the streams of invalid sessions. */
-  checkListeners: () => Promise<void>
-  /** Makes no more calls that were approved. Resolves once none is in progress. */
-  heldCallsMade: () => Promise<void>
-  /** Aborts all calls in progress. Resolves once that is recorded. */
-  cutOffCalls: () => Promise<void>
-  /** Starts no more refreshes, callbacks and pushes. Resolves once none is running. */
-  jobsEnded: () => Promise<void>
-  /** A one-time login link for the local owner, who is the operator too if the link is for them alone. */
-  ownerLoginUrl: (role?: { isOperator: boolean }) => Promise<Secret>
 }
 
 export async function createApp(given: AppNeeds): Promise<App> {

@@ -1,5 +1,5 @@
 import type {} from '../src/audit/audit-chain-store.ts'
-import type { App } from '../src/app.ts'
+import type { App } from '../src/running-app.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { newId } from '../src/platform/ids.ts'
 

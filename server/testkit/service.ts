@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createApp } from '../src/app.ts'
-import type { App } from '../src/app.ts'
+import type { App } from '../src/running-app.ts'
 import { readConfig } from '../src/config/config.ts'
 import type { Config } from '../src/config/config.ts'
 import type { Environment } from '../src/platform/config/settings.ts'

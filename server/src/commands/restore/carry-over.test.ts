@@ -115,7 +115,7 @@ test('nothing is compared with a database of another schema, or one that is dama
   const service = await startConnectionTest(t, 'sqlite')
   const backup = await copyOf(t, service)
   const newer = await copyOf(t, service)
-  new DatabaseSync(newer).exec(`insert into migrations values (900, 'later', 0)`)
+  new DatabaseSync(newer).exec(`insert into migrations (number, name, applied_at) values (900, 'later', 0)`)
   assert.equal(compare(t, newer, backup).comparison, undefined)
   const partial = await copyOf(t, service)
   new DatabaseSync(partial).exec('drop table muted_agents; update users set disabled_at = 1')
