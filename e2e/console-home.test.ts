@@ -26,6 +26,36 @@ inBrowser('a new user sees the three steps and the commands of the start screen'
   await sees(page, 'Connect an account')
 })
 
+inBrowser('an agent is set up in steps, and the sandbox is tried without a terminal', [], async (visit) => {
+  const person = await arrive(visit, 'hopper')
+  const page = await person.open('/', 'Home')
+  await page.getByRole('link', { name: 'Connect your agent' }).click()
+  await sees(page, 'Connect your agent')
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: base })
+  await page.getByText('Cursor', { exact: true }).click()
+  await page.waitForURL('**/connect-agent?client=cursor')
+  await press(page, 'Copy step 2')
+  await hears(page, 'Copied.')
+  const copied = await page.evaluate('navigator.clipboard.readText()')
+  assert.equal(copied, `sallyport register "Cursor" --profile cursor --url ${base}`)
+  await page.reload()
+  await page.getByText('~/.cursor/mcp.json').waitFor()
+
+  const sent: string[] = []
+  page.on('request', (request) => sent.push(new URL(request.url()).pathname))
+  await press(page, 'Run the sandbox')
+  const answer = page.getByRole('group', { name: 'The answer that the agent got' })
+  assert.match(await answer.innerText(), /^200\n[^]*"authorization": "Bearer \[REDACTED\]"/)
+  await press(page, 'Run it again')
+  await answer.waitFor()
+  assert.equal(sent.filter((path) => path === '/v4/agents/register').length, 1)
+  assert.equal(sent.filter((path) => path === '/v4/proxy').length, 2)
+  const kept = 'JSON.stringify([document.documentElement.outerHTML, { ...localStorage }, { ...sessionStorage }])'
+  assert.doesNotMatch(await page.evaluate<string>(kept), /sp_agent_/)
+  await assertAccessible(page)
+  await assertFits(page)
+})
+
 inBrowser('a request appears live, and disappears when it is cancelled', [], async (visit) => {
   const person = await arrive(visit, 'ada')
   await person.connect('ada')
@@ -197,7 +227,7 @@ inBrowser('an agent has a page, and its grants are narrowed, edited and revoked 
   await save.click()
   await card.getByRole('alert').waitFor()
   await card.getByLabel('Paths, one per line').fill('/nowhere')
-  await card.getByLabel('When it makes calls').selectOption('Everything asks me')
+  await card.getByLabel('When it makes calls').selectOption('Everything asks')
   await save.click()
   await hears(page, 'The grant was changed.')
   assert.deepEqual([(await termsNow()).allowed_paths, (await termsNow()).mode], [['/nowhere'], 'ask_all'])

@@ -120,6 +120,15 @@ const views: Shown[] = [
       await page.locator('button[aria-disabled=false]', { hasText: 'Deny 2' }).waitFor()
     },
   },
+  { name: 'connect-agent', address: () => '/connect-agent' },
+  {
+    name: 'connect-agent-sandbox',
+    address: () => '/connect-agent?client=sdk',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Run the sandbox' }).click()
+      await page.getByRole('group', { name: 'The answer that the agent got' }).waitFor()
+    },
+  },
   { name: 'connections', address: () => '/connections' },
   { name: 'connections-new', address: () => '/connections/new' },
   {

@@ -13,7 +13,7 @@ const builtReference = fileURLToPath(new URL('../dist/reference', import.meta.ur
 
 /** The paths of the console's views. The page loads its data from the API, so anyone may open it. */
 const consolePaths = [
-  ...['/', '/account', '/approve-proxy/:id', '/approve-call/:id'],
+  ...['/', '/account', '/connect-agent', '/approve-proxy/:id', '/approve-call/:id'],
   ...['connections', 'grants', 'activity', 'devices', 'admin'].flatMap((name) => [`/${name}`, `/${name}/*`]),
 ]
 

@@ -12,6 +12,7 @@ const AgentView = lazyView(async () => (await import('./agents/agent.tsx')).Agen
 const Activity = lazyView(async () => (await import('./activity/activity.tsx')).Activity)
 const Admin = lazyView(async () => (await import('./admin/admin.tsx')).Admin)
 const ApproveCall = lazyView(async () => (await import('./calls/approve-call.tsx')).ApproveCall)
+const ConnectAgent = lazyView(async () => (await import('./connect-agent/connect-agent.tsx')).ConnectAgent)
 const Connections = lazyView(async () => (await import('./connections/connections.tsx')).Connections)
 const Devices = lazyView(async () => (await import('./devices/devices.tsx')).Devices)
 const Grants = lazyView(async () => (await import('./grants/grants.tsx')).Grants)
@@ -22,6 +23,7 @@ const views = new Map([
   ['agents', AgentView],
   ['admin', Admin],
   ['approve-call', ApproveCall],
+  ['connect-agent', ConnectAgent],
   ['connections', Connections],
   ['devices', Devices],
   ['grants', Grants],
@@ -44,9 +46,10 @@ export function Console() {
       <Route>
         <SignedIn>
           {(user) => (
-            <Shell user={user}>
+            <Shell key={user.user_id} user={user}>
               <Switch>
                 <Route path="/" component={Home} />
+                <Route path="/connect-agent" component={ConnectAgent.View} />
                 <Route path="/connections/*?" component={Connections.View} />
                 <Route path="/grants/*?" component={Grants.View} />
                 <Route path="/agents/:id" component={AgentView.View} />

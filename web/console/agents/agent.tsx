@@ -38,9 +38,14 @@ function AgentOf({ id }: { id: string }) {
 function Unknown() {
   return (
     <View title="Agent not found" lead="You have given no access to an agent with this address.">
-      <Link href="/grants" className={buttonLook('plain')}>
-        View grants
-      </Link>
+      <div className="flex flex-wrap gap-2">
+        <Link href="/grants" className={buttonLook('plain')}>
+          View grants
+        </Link>
+        <Link href="/connect-agent" className={buttonLook('plain')}>
+          Connect an agent
+        </Link>
+      </div>
     </View>
   )
 }

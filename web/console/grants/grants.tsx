@@ -1,6 +1,7 @@
 /** The user's grants. Ended ones are on separate tabs. */
 import { useState } from 'react'
 import { Link, useSearch } from 'wouter'
+import { buttonLook } from '../../ui/action.tsx'
 import { Loaded } from '../../ui/loading.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { Empty, Notice, Theirs, View } from '../../ui/view.tsx'
@@ -14,7 +15,15 @@ type State = keyof typeof states
 export function Grants() {
   const [state, setState] = useState<State>('active')
   return (
-    <View title="Grants" lead="What you have allowed agents to do. You can revoke any grant at any time.">
+    <View
+      title="Grants"
+      lead="What you have allowed agents to do. You can revoke any grant at any time."
+      actions={
+        <Link href="/connect-agent" className={buttonLook('plain')}>
+          Connect an agent
+        </Link>
+      }
+    >
       <Tabs label="Which grants" tabs={states} chosen={state} onChoose={setState} />
       {state === 'active' ? <ActiveGrants /> : <EndedGrants key={state} status={state} />}
     </View>

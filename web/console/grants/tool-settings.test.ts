@@ -9,5 +9,6 @@ test('a tool gets the grant and its hosts, and no credential', () => {
     'https://sallyport.example/v4/proxy/grt_1/api.acme.example',
     'https://sallyport.example/v4/proxy/grt_1/acme.example:8443',
   ])
-  assert.deepEqual(JSON.parse(mcpConfig), { mcpServers: { sallyport: { command: 'sallyport', args: ['mcp'] } } })
+  assert.deepEqual(JSON.parse(mcpConfig()), { mcpServers: { sallyport: { command: 'sallyport', args: ['mcp'] } } })
+  assert.deepEqual(JSON.parse(mcpConfig('cursor')).mcpServers.sallyport.args, ['mcp', '--profile', 'cursor'])
 })

@@ -15,8 +15,11 @@ export function baseUrlsOf(
 }
 
 /** As Claude Desktop, Cursor and most others read it. */
-export const mcpConfig = `{
+export function mcpConfig(profile?: string): string {
+  const args = ['mcp', ...(profile === undefined ? [] : ['--profile', profile])]
+  return `{
   "mcpServers": {
-    "sallyport": { "command": "sallyport", "args": ["mcp"] }
+    "sallyport": { "command": "sallyport", "args": [${args.map((arg) => JSON.stringify(arg)).join(', ')}] }
   }
 }`
+}

@@ -1,7 +1,6 @@
 /** How an agent's tools make calls with a grant: commands and settings to copy. */
 import type { Grant } from '@sallyport/sdk'
-import { CodeBox } from '../../ui/code-box.tsx'
-import { CopyButton } from '../../ui/copy-button.tsx'
+import { CopyBox } from '../../ui/copy-box.tsx'
 import { baseUrlsOf, mcpConfig, runCommand } from './tool-settings.ts'
 
 export function UseFromTool({ grant }: { grant: Grant }) {
@@ -32,7 +31,7 @@ export function UseFromTool({ grant }: { grant: Grant }) {
         <Way
           title="Add an MCP server"
           lead="For an app that speaks the Model Context Protocol. It calls with all grants of its agent, and asks you for more by itself."
-          texts={[mcpConfig]}
+          texts={[mcpConfig()]}
           copies={`the MCP settings for ${agent.name}`}
         />
       </div>
@@ -46,12 +45,12 @@ function Way({ title, lead, texts, copies }: { title: string; lead: string; text
       <h3 className="font-semibold">{title}</h3>
       <p className="text-quiet">{lead}</p>
       {texts.map((text, index) => (
-        <div key={text} className="flex flex-wrap items-start gap-2">
-          <div className="min-w-0 grow basis-64">
-            <CodeBox label={title} text={text} />
-          </div>
-          <CopyButton text={text} label={`Copy ${copies}${index === 0 ? '' : ` (${index + 1})`}`} />
-        </div>
+        <CopyBox
+          key={text}
+          label={title}
+          text={text}
+          copies={`Copy ${copies}${index === 0 ? '' : ` (${index + 1})`}`}
+        />
       ))}
     </section>
   )

@@ -23,12 +23,12 @@ export function FirstSteps({ isConnected, hasAsked }: FirstStepsProps) {
       </Step>
       <Step number={2} title="Give an agent this address" isDone={hasAsked}>
         <p>
-          The agent registers itself and requests the access it needs, following the{' '}
-          <a href="/docs" className="font-semibold text-accent underline">
-            API reference
-          </a>
-          .
+          Agents reach your accounts through it. There are steps for Claude, Cursor, Codex, any MCP app, the command
+          line and the SDK.
         </p>
+        <Link href="/connect-agent" className={buttonLook('plain')}>
+          Connect your agent
+        </Link>
         <p className="flex flex-wrap items-center gap-3">
           <code className="rounded-lg bg-raised px-3 py-2 text-ink">{location.origin}</code>
           <CopyButton text={location.origin} label="Copy the address" />
