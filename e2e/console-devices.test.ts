@@ -1,9 +1,13 @@
 /** Devices in the console, and muted and blocked agents. */
 import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
 import { createDeviceClient, generateDeviceKey, pairDevice } from '@sallyport/sdk'
 import { assertAccessible } from './accessible.ts'
 import { arrive, assertFits, register } from './console-people.ts'
-import { base, hears, inBrowser, press, shows } from './in-browser.ts'
+import { base, hears, inBrowser, inWholeBrowser, press, sees, shows } from './in-browser.ts'
+import { eventually } from './running-service.ts'
+
+inWholeBrowser()
 
 inBrowser('a denied agent is muted, can be blocked, and unblocked again', [], async (visit) => {
   const person = await arrive(visit, 'ada')
@@ -63,4 +67,71 @@ inBrowser('a device appears when it is paired, and is signed out when removed', 
   await page.getByText('No devices yet').waitFor()
   await shows(page, 'Devices')
   await assert.rejects(device.me(), { code: 'unauthenticated' })
+})
+
+/** Real notifications, which a page can't list, noted as they are made. */
+const noting = `
+  window.rung = []
+  window.Notification = class extends Notification {
+    constructor(title, options) {
+      super(title, options)
+      rung.push(this)
+    }
+  }`
+/** A browser without a screen takes every page for visible. */
+const hiding = `
+  Object.defineProperty(document, 'visibilityState', { value: 'hidden' })
+  document.dispatchEvent(new Event('visibilitychange'))`
+const rung = (page: Page) => page.evaluate<string[]>('rung.map(({ tag }) => tag)')
+/** Asked from here: the page's policy allows no script that waits inside it. */
+const untilIn = (page: Page, condition: string) => eventually(() => page.evaluate<boolean>(condition), condition)
+const isTitled = (page: Page, title: string) => untilIn(page, `document.title === '${title} · Sallyport'`)
+
+inBrowser('a hidden console counts what waits and notifies once for each, in one of its tabs', [], async (visit) => {
+  const person = await arrive(visit, 'hedy')
+  const [agent, other] = [await register('Mail helper'), await register('Other helper')]
+  const wish = { user_id: person.userId }
+  const page = await person.open('/devices', 'Devices')
+  const context = page.context()
+  await context.addInitScript(noting)
+  await page.reload()
+  await press(page, 'Turn on notifications')
+  await hears(page, 'Your browser blocks notifications of this page.')
+  await context.grantPermissions(['notifications'], { origin: base })
+  await press(page, 'Turn on notifications')
+  await hears(page, 'Notifications are on.')
+  await page.getByRole('button', { name: 'Turn off notifications' }).waitFor()
+  await assertAccessible(page)
+
+  await agent.ask(wish)
+  await isTitled(page, '(1) Devices')
+  await page.evaluate(hiding)
+  const later = await context.newPage()
+  await later.goto(`${base}/grants`)
+  await isTitled(later, '(1) Grants')
+  await later.evaluate(hiding)
+  const second = await agent.ask(wish)
+  await untilIn(page, 'rung.length > 0')
+  await Promise.all([isTitled(page, '(2) Devices'), isTitled(later, '(2) Grants')])
+  assert.deepEqual([await rung(page), await rung(later)], [[second], []])
+  const said = await page.evaluate('rung[0].body')
+  assert.equal(said, '“Mail helper” (not verified) asks for access to “Beta”.')
+
+  // A denial mutes the agent.
+  await person.call('POST', `/v4/access-requests/${second}/deny`, {})
+  await isTitled(page, '(1) Devices')
+  await agent.ask(wish)
+  await isTitled(page, '(2) Devices')
+  const third = await other.ask(wish)
+  await untilIn(page, 'rung.length > 1')
+  assert.deepEqual(await rung(page), [second, third])
+
+  // The other tab takes over.
+  await page.close()
+  const fourth = await other.ask(wish)
+  await untilIn(later, 'rung.length > 0')
+  assert.deepEqual(await rung(later), [fourth])
+  await later.evaluate(`rung[0].dispatchEvent(new Event('click'))`)
+  await later.waitForURL(`**/approve-proxy/${fourth}`)
+  await sees(later, 'An agent is requesting access')
 })

@@ -289,7 +289,7 @@ inBrowser(
     assert.equal(await page.getByText(/victor/i).count(), 0)
     await assertFits(page)
     await assertAccessible(page)
-    assert.equal(await page.title(), 'Home · Sallyport')
+    assert.equal(await page.title(), '(1) Home · Sallyport')
     assert.equal(await page.locator('main img, main script').count(), 0)
   },
 )

@@ -68,6 +68,18 @@ export const pages: Mutation[] = [
     to: '',
   },
   {
+    row: 'Connecting an agent: steps, and a sandbox without a terminal',
+    file: 'web/console/connect-agent/try-sandbox.tsx',
+    from: 'agent.current ??= await register()',
+    to: 'agent.current = await register()',
+  },
+  {
+    row: "A hidden console: the title's count, one notification for each",
+    file: 'web/console/signals/use-signals.ts',
+    from: 'items.filter(({ agentId }) => !muted.has(agentId))',
+    to: 'items.filter(() => muted.size >= 0)',
+  },
+  {
     row: 'Connecting, also with a code',
     file: 'web/console/connections/watch-device-flow.ts',
     from: "reply.status !== 'slow_down') return reply.status",

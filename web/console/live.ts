@@ -1,4 +1,4 @@
-/** Refetches data that changed, while the page is visible. Hidden tabs hold no connection. */
+/** Refetches data that changed, while the page is visible. What hidden ones do is in signals/. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { EventTopic } from '@sallyport/protocol/events'
@@ -20,6 +20,9 @@ const keysOf: Record<EventTopic, string[]> = {
   activity: ['activity', 'grants', 'connections'],
 }
 
+/** The lock that each visible page holds, shared with the others. */
+const onScreen = 'sallyport pages on screen'
+
 const eventTopics = Object.keys(keysOf) as EventTopic[]
 
 export function useLive(): void {
@@ -28,6 +31,7 @@ export function useLive(): void {
   useEffect(() => {
     if (!isVisible) return
     const leaving = new AbortController()
+    holdLock(onScreen, { signal: leaving.signal, mode: 'shared' }, () => untilAborted(leaving.signal))
     const catchUp = createCatchUp((key) => queries.invalidateQueries({ queryKey: [key] }), pause)
     void follow(leaving.signal, catchUp)
     return () => {
@@ -36,11 +40,32 @@ export function useLive(): void {
   }, [queries, isVisible])
 }
 
-function pause(): Promise<void> {
+/** Whether any page is visible, in any tab or window of this browser. */
+export async function isOnScreen(): Promise<boolean> {
+  const { held = [] } = await navigator.locks.query()
+  return held.some(({ name }) => name === onScreen)
+}
+
+/** There are no locks on plain http from another machine. */
+export function holdLock(name: string, options: LockOptions, hold: () => Promise<void>): void {
+  if (!('locks' in navigator)) return
+  // It is refused only if the signal was aborted.
+  navigator.locks.request(name, options, hold).catch(() => undefined)
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => {
+      resolve()
+    })
+  })
+}
+
+export function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1_000))
 }
 
-async function follow(signal: AbortSignal, catchUp: (keys: string[]) => void): Promise<void> {
+export async function follow(signal: AbortSignal, catchUp: (keys: string[]) => void): Promise<void> {
   const onChange = (topics: EventTopic[]) => {
     catchUp(topics.flatMap((topic) => keysOf[topic]))
   }
@@ -57,7 +82,7 @@ async function follow(signal: AbortSignal, catchUp: (keys: string[]) => void): P
   }
 }
 
-function useIsVisible(): boolean {
+export function useIsVisible(): boolean {
   const [isVisible, setIsVisible] = useState(() => document.visibilityState === 'visible')
   useEffect(() => {
     const look = () => {

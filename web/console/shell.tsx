@@ -9,6 +9,7 @@ import { useHeldCalls, useWaitingRequests } from './lists.ts'
 import { useLive } from './live.ts'
 import { PauseButton, PausedNotice } from './pause.tsx'
 import { nameOf } from './session.ts'
+import { useSignals } from './signals/use-signals.ts'
 
 const places: { path: string; name: string; icon: IconName }[] = [
   { path: '/', name: 'Home', icon: 'home' },
@@ -20,6 +21,7 @@ const places: { path: string; name: string; icon: IconName }[] = [
 
 export function Shell({ user, children }: { user: User; children: ReactNode }) {
   useLive()
+  useSignals(user)
   return (
     <div className="mx-auto max-w-6xl lg:grid lg:grid-cols-[13.5rem_minmax(0,1fr)]">
       <header className="sticky top-0 z-10 flex items-center justify-between border-b border-line bg-ground px-4 py-3 lg:h-dvh lg:flex-col lg:items-stretch lg:justify-start lg:gap-6 lg:border-r lg:border-b-0 lg:px-4 lg:py-6">

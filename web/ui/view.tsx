@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef } from 'react'
 import type { ReactNode, Ref } from 'react'
 import { unstacked } from './others-text.ts'
+import { showView } from './title.ts'
 
 interface ViewProps {
   title: string
@@ -16,7 +17,7 @@ interface ViewProps {
 export function View({ title, heading, lead, actions, children }: ViewProps) {
   const place = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    document.title = `${title} · Sallyport`
+    showView(title)
     place.current?.focus({ preventScroll: true })
     scrollTo(0, 0)
   }, [title])

@@ -3,6 +3,7 @@ import { Loaded } from '../../ui/loading.tsx'
 import { Empty, Section, View } from '../../ui/view.tsx'
 import { service } from '../service.ts'
 import { useMe } from '../session.ts'
+import { DesktopNotifications } from '../signals/desktop-notifications.tsx'
 import { DeviceCard } from './device-card.tsx'
 import { DeviceOnly } from './device-only.tsx'
 import { MutedAgents } from './muted-agents.tsx'
@@ -40,6 +41,7 @@ export function Devices() {
         </Loaded>
       </Section>
       {me.data && devices.data && <DeviceOnly user={me.data} devices={devices.data} />}
+      {me.data && <DesktopNotifications user={me.data} />}
       <MutedAgents />
     </View>
   )

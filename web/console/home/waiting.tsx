@@ -29,7 +29,13 @@ export function Waiting() {
             <First {...limitPerAgent(waiting)} />
           ) : (
             calls.data?.length === 0 && (
-              <p className="text-sm text-quiet">Nothing. New requests and calls appear here automatically.</p>
+              <p className="text-sm text-quiet">
+                Nothing. New requests and calls appear here automatically. You can also{' '}
+                <Link href="/devices" className="font-semibold text-accent underline">
+                  be notified
+                </Link>
+                .
+              </p>
             )
           )
         }
