@@ -36,7 +36,7 @@ export function TrySandbox() {
   return (
     <Section
       title="Try it in a sandbox"
-      note="This page acts as an agent and makes one call. The agent and its token are forgotten when you leave."
+      note="This page acts as an agent and makes one call. The agent’s token is forgotten when you leave."
     >
       <div className="grid justify-items-start gap-4 rounded-xl border border-line bg-surface p-4 sm:p-5">
         <Action look="main" act={go}>
