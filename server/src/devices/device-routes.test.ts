@@ -133,6 +133,7 @@ onBothDatabases('devices', (engine) => {
       'get /v4/connections',
       'get /v4/devices',
       'patch /v4/auth/me',
+      'patch /v4/grants/{id}',
       'post /v4/access-requests/{id}/approve',
       'post /v4/access-requests/{id}/challenge',
       'post /v4/access-requests/{id}/deny',
@@ -143,6 +144,7 @@ onBothDatabases('devices', (engine) => {
       'post /v4/devices/challenge',
       'post /v4/devices/{id}/enrol',
       'post /v4/devices/{id}/push-token',
+      'post /v4/grants/{id}/challenge',
     ])
   })
 
