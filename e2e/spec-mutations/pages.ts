@@ -148,12 +148,12 @@ export const pages: Mutation[] = [
   {
     row: 'Admin: agents',
     file: 'web/console/admin/agents.tsx',
-    from: 'await admin.agents.disable(agent.agent_id)',
+    from: 'await admin.agents[verb](agent.agent_id)',
     to: 'void admin',
   },
   {
     row: 'Admin: users',
-    file: 'web/console/admin/users.tsx',
+    file: 'web/console/admin/user-card.tsx',
     from: 'admin.users.disable(user.user_id)',
     to: 'Promise.resolve(user)',
   },

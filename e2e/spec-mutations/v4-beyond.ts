@@ -20,6 +20,12 @@ export const v4Beyond: Mutation[] = [
     to: 'agent ?',
   },
   {
+    row: 'POST /v4/agents/{id}/enable',
+    file: 'server/src/agents/agent-store.ts',
+    from: '.set({ disabled_at: null })',
+    to: '.set({ disabled_at: disabledAt.getTime() })',
+  },
+  {
     row: 'POST /v4/auth/login/preview',
     file: 'server/src/sessions/log-in.ts',
     from: 'const usable = await loginTokens.findUsable(database.queries, hashToken(new Secret(loginToken)), clock())',
@@ -72,6 +78,12 @@ export const v4Beyond: Mutation[] = [
     file: 'server/src/authenticate.ts',
     from: '    found.user.disabledAt ||\n    statusOf',
     to: '    statusOf',
+  },
+  {
+    row: 'POST /v4/users/{id}/enable',
+    file: 'server/src/sessions/enable-user.ts',
+    from: 'await loginTokens.dropUnused(tx, userId)',
+    to: 'void loginTokens',
   },
   {
     row: 'PATCH /v4/providers/{id}',

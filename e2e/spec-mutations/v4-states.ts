@@ -222,4 +222,10 @@ export const v4States: Mutation[] = [
     from: "SALLYPORT_CHALLENGE_SECONDS: setting('120',",
     to: "SALLYPORT_CHALLENGE_SECONDS: setting('121',",
   },
+  {
+    row: 'Agent or user: disabled → active; calls in flight stay ended',
+    file: 'server/src/agents/enable.ts',
+    from: 'await endToolKeys(tx, agentId)',
+    to: 'void endToolKeys',
+  },
 ]
