@@ -56,7 +56,8 @@ function documented(): string[] {
 test('docs/operating.md lists every metric, with its kind, labels and meaning', async (t) => {
   const printed = new Set<string>()
   for (const engine of ['sqlite', 'postgres'] as const) {
-    const { app } = await startService(t, engine)
+    // Some are of the export to a collector.
+    const { app } = await startService(t, engine, { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://127.0.0.1:9' })
     await app.metrics.text()
     for (const metric of app.metrics.registry.getMetricsAsArray()) {
       const { name, help, type, labelNames } = metric as unknown as Registered
