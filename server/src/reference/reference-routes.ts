@@ -2,29 +2,17 @@
 import { existsSync } from 'node:fs'
 import type { Http } from '../platform/http/http.ts'
 import { publicDocument, publicFile } from '../platform/http/public-document.ts'
+import { allowingInlineStyles } from '../platform/http/security-headers.ts'
 import { page, script, style } from './reference-page.ts'
-
-/**
- * The explorer sets its colors in `<style>` elements of its own. It shows nothing that a caller could have written, so that
- * no one else's styles can get into it.
- */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join(';')
 
 export function referenceRoutes(http: Http, root: string): void {
   const hidden = { schema: { hide: true } }
   const explorer = `${root}/openapi-explorer.js`
   const isBuilt = existsSync(explorer)
   const html = publicDocument('text/html; charset=utf-8', () => page({ isBuilt }))
-  for (const path of ['/docs', '/docs/']) http.get(path, { ...hidden, config: { contentSecurityPolicy } }, html)
+  // The explorer sets its colors in <style> elements. It shows no text of callers.
+  for (const path of ['/docs', '/docs/'])
+    http.get(path, { ...hidden, config: { contentSecurityPolicy: allowingInlineStyles } }, html)
   http.get(
     '/docs/static/reference.css',
     hidden,

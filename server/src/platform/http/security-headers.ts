@@ -23,6 +23,12 @@ const contentSecurityPolicy = [
   "base-uri 'none'",
 ].join(';')
 
+/** For a page whose script sets styles of its own. It must show nothing that a caller could have written. */
+export const allowingInlineStyles = contentSecurityPolicy.replace(
+  "style-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+)
+
 const onEveryAnswer = {
   'content-security-policy': contentSecurityPolicy,
   'cross-origin-opener-policy': 'same-origin',
