@@ -40,7 +40,9 @@ test('WAL mode and foreign keys are on', async (t) => {
   // The log is synced by log-sync.ts, the file by SQLite.
   assert.deepEqual(await pragma('synchronous'), [1])
   assert.deepEqual(await pragma('foreign_keys'), [1])
-  const orphan = sql`insert into login_tokens values (${Buffer.of(1)}, 'nobody', 0, 0, null)`.execute(database.queries)
+  const orphan = sql`insert into login_tokens values (${Buffer.of(1)}, 'nobody', 0, 0, null, 0)`.execute(
+    database.queries,
+  )
   await assert.rejects(orphan, /FOREIGN KEY/)
 })
 
@@ -49,7 +51,7 @@ test('a commit that fails leaves no transaction open', async (t) => {
   const failed = database.transaction(async (tx) => {
     await sql`pragma defer_foreign_keys = on`.execute(tx)
     await put(tx, 'a')
-    await sql`insert into login_tokens values (${Buffer.of(1)}, 'nobody', 0, 0, null)`.execute(tx)
+    await sql`insert into login_tokens values (${Buffer.of(1)}, 'nobody', 0, 0, null, 0)`.execute(tx)
   })
   await assert.rejects(failed, /FOREIGN KEY/)
   assert.deepEqual(await keys(database), [])
@@ -240,7 +242,7 @@ test('a batch transaction whose commit fails is not reported as rolled back', as
   await sql`pragma foreign_keys = on`.execute(database.queries)
   const failing = database.runBatchTransaction([
     { text: 'pragma defer_foreign_keys = on', rows: [[]] },
-    { text: `insert into login_tokens values (?, 'nobody', 0, 0, null)`, rows: [[Buffer.of(1)]] },
+    { text: `insert into login_tokens values (?, 'nobody', 0, 0, null, 0)`, rows: [[Buffer.of(1)]] },
   ])
   await assert.rejects(
     failing ?? Promise.resolve(),
