@@ -61,6 +61,7 @@ onBothDatabases('null in a body', (engine) => {
       admin: service.adminToken,
     }
     interface Schema {
+      $ref?: string
       required?: string[]
       properties?: Record<string, Schema>
     }
@@ -68,11 +69,15 @@ onBothDatabases('null in a body', (engine) => {
       security: Record<string, unknown>[]
       requestBody?: { content: Record<string, { schema: Schema }> }
     }
-    const { paths } = service.app.http.swagger() as unknown as { paths: Record<string, Record<string, Operation>> }
+    const { paths, components } = service.app.http.swagger() as unknown as {
+      paths: Record<string, Record<string, Operation>>
+      components: { schemas: Record<string, Schema> }
+    }
+    const named = (schema: Schema) => components.schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema
     let looked = 0
     for (const [path, operations] of Object.entries(paths)) {
       for (const [method, { security, requestBody }] of Object.entries(operations)) {
-        const { properties = {}, required = [] } = requestBody?.content['application/json']?.schema ?? {}
+        const { properties = {}, required = [] } = named(requestBody?.content['application/json']?.schema ?? {})
         const token = tokens[Object.keys(security[0] ?? {})[0] ?? '']
         for (const name of Object.keys(properties)) {
           if (!path.startsWith('/v4') || required.includes(name)) continue
