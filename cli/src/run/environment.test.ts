@@ -106,7 +106,7 @@ describe('the environment of a run', () => {
     assert.deepEqual([removed.sort(), replaced], [['AWS_PROFILE', 'AWS_SESSION_TOKEN'], []])
   })
 
-  test('gives git a header for granted hosts, beside what it has been configured with', (t) => {
+  test('gives git a header for granted hosts, and keeps its own configuration', (t) => {
     const env = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'user.name', GIT_CONFIG_VALUE_0: 'Ada' }
     const whole = applied(
       { ...env, PATH: process.env['PATH'] },

@@ -21,7 +21,7 @@ export function makePrivateFolder(): PrivateFolder {
   return { path, remove }
 }
 
-/** mkdtemp makes it for its owner alone, with a name that nobody can guess. */
+/** mkdtemp makes it for its owner alone, with a name that cannot be guessed. */
 function make(): string {
   try {
     return mkdtempSync(join(tmpdir(), 'sallyport-run-'))

@@ -103,7 +103,7 @@ function followStops({ pid }: ChildProcess): NodeJS.Timeout {
   }, stopPollMs)
 }
 
-/** The shell sees that the command has stopped, as we are what it started. */
+/** The shell started this process, so it sees here that the command has stopped. */
 function stop(): void {
   process.kill(process.pid, 'SIGSTOP')
 }
