@@ -196,7 +196,6 @@ const views: Shown[] = [
     act: async (page) => {
       await page.getByRole('link', { name: 'What it does: Mail helper' }).click()
       await page.getByRole('heading', { name: 'Today' }).waitFor()
-      await page.getByRole('progressbar').waitFor({ state: 'detached' })
     },
   },
   {
@@ -324,7 +323,7 @@ async function show({ name, act }: Shown, address: string, context: BrowserConte
   await page.goto(address)
   await page.locator('h1:focus').waitFor()
   await act?.(page)
-  await page.getByRole('progressbar', { name: 'Loading' }).first().waitFor({ state: 'detached' })
+  await page.locator('body:not(:has([role=progressbar][aria-label=Loading]))').waitFor()
   await page.evaluate('document.fonts.ready')
   for (const colorScheme of schemes) {
     for (const { name: screen, size } of screens) {

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react'
 import type { EventTopic } from '@sallyport/protocol/events'
 import { createCatchUp } from './catch-up.ts'
 import { service } from './service.ts'
+import { isSigningOut } from './session.ts'
 
 /** The query keys that each topic invalidates. */
 const keysOf: Record<EventTopic, string[]> = {
@@ -32,7 +33,9 @@ export function useLive(): void {
     if (!isVisible) return
     const leaving = new AbortController()
     holdLock(onScreen, { signal: leaving.signal, mode: 'shared' }, () => untilAborted(leaving.signal))
-    const catchUp = createCatchUp((key) => queries.invalidateQueries({ queryKey: [key] }), pause)
+    const refetch = (key: string) =>
+      isSigningOut(queries) ? Promise.resolve() : queries.invalidateQueries({ queryKey: [key] })
+    const catchUp = createCatchUp(refetch, pause)
     void follow(leaving.signal, catchUp)
     return () => {
       leaving.abort()

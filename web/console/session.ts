@@ -8,6 +8,7 @@ import { service } from './service.ts'
 
 const key = ['me']
 const endedKey = ['session-has-ended']
+const leavingKey = ['is-signing-out']
 
 /** Null if no one is signed in. Undefined while loading. */
 export function useMe() {
@@ -52,8 +53,34 @@ export function lookForSession(queries: QueryClient, problem: unknown): void {
 }
 
 /** Cached data that belongs to one user. */
-const ofOneUser = { predicate: ({ queryKey }: Query) => queryKey[0] !== key[0] && queryKey[0] !== endedKey[0] }
+const ofPage = new Set<unknown>([key[0], endedKey[0], leavingKey[0]])
+const ofOneUser = { predicate: ({ queryKey }: Query) => !ofPage.has(queryKey[0]) }
 const notShownOfOneUser = { ...ofOneUser, type: 'inactive' as const }
+
+/** Signs out, and refetches nothing meanwhile: the session ends before the service replies. */
+export function useSignOut() {
+  const queries = useQueryClient()
+  const forgetEverything = useForgetEverything()
+  return useCallback(
+    async (end: () => Promise<unknown>) => {
+      queries.setQueryData(leavingKey, true)
+      try {
+        await end()
+        await forgetEverything(null)
+      } catch (problem) {
+        void queries.invalidateQueries()
+        throw problem
+      } finally {
+        queries.setQueryData(leavingKey, false)
+      }
+    },
+    [queries, forgetEverything],
+  )
+}
+
+export function isSigningOut(queries: QueryClient): boolean {
+  return queries.getQueryData(leavingKey) === true
+}
 
 /** After signing in or out, clears all data of the previous user. */
 export function useForgetEverything() {

@@ -9,7 +9,7 @@ import { useSay } from '../../ui/message.tsx'
 import { Ago, formatMoment, Moment } from '../../ui/time.tsx'
 import { Badge, Section } from '../../ui/view.tsx'
 import { service } from '../service.ts'
-import { useForgetEverything } from '../session.ts'
+import { useSignOut } from '../session.ts'
 
 export function Sessions() {
   const { say } = useSay()
@@ -85,32 +85,22 @@ function SessionRow({ session, end }: { session: Session; end: () => Promise<voi
 
 function SignOut() {
   const { say } = useSay()
-  const forgetEverything = useForgetEverything()
+  const signOut = useSignOut()
   const [, navigate] = useLocation()
-  const leave = async (text: string) => {
+  const leave = async (end: () => Promise<unknown>, text: string) => {
     // In this order: otherwise the current view would fetch data without a session.
-    await forgetEverything(null)
+    await signOut(end)
     navigate('/')
     say(text)
   }
   return (
     <div className="flex flex-wrap gap-2">
-      <Action
-        act={async () => {
-          await service.auth.logout()
-          await leave('You’re signed out.')
-        }}
-      >
-        Sign out
-      </Action>
+      <Action act={() => leave(() => service.auth.logout(), 'You’re signed out.')}>Sign out</Action>
       <Confirm
         opener="Sign out everywhere"
         title="Sign out everywhere?"
         verb="End all sessions"
-        act={async () => {
-          await service.auth.logoutAll()
-          await leave('You’re signed out everywhere.')
-        }}
+        act={() => leave(() => service.auth.logoutAll(), 'You’re signed out everywhere.')}
       >
         <p>This ends every session in the list, including this one. You’ll need a new link to sign in again.</p>
       </Confirm>

@@ -11,7 +11,7 @@ import { Card, Section, View, focusHeading } from '../../ui/view.tsx'
 import { describeGrant } from '../grants/describe-grant.ts'
 import { Revoke } from '../grants/revoke.tsx'
 import { service } from '../service.ts'
-import { nameOf, useForgetEverything, useHasEnded } from '../session.ts'
+import { nameOf, useSignOut, useHasEnded } from '../session.ts'
 import { Asked } from './asked.tsx'
 import { sentence, termsOfGrant } from './describe-terms.ts'
 import { labelOf } from './terms.ts'
@@ -30,20 +30,13 @@ export function SignedOut({ id, children }: { id: string; children: string }) {
 }
 
 export function NotFound({ user, title, children }: { user: User; title: string; children: string }) {
-  const forgetEverything = useForgetEverything()
+  const signOut = useSignOut()
   return (
     <View title={title}>
       <p className="max-w-prose">
         {children} You’re signed in as <bdi>{nameOf(user)}</bdi>; it may be meant for another user.
       </p>
-      <Action
-        act={async () => {
-          await service.auth.logout()
-          await forgetEverything(null)
-        }}
-      >
-        Sign in as another user
-      </Action>
+      <Action act={() => signOut(() => service.auth.logout())}>Sign in as another user</Action>
     </View>
   )
 }
