@@ -8,7 +8,7 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { insertGrant } from '../../testkit/grants.ts'
 
 const [people, agents] = [20, 50]
-const body = Buffer.alloc(50_000, 0xff).toString('base64')
+const body = Buffer.alloc(15_000, 0xff).toString('base64')
 
 function usedBytes(): number {
   setFlagsFromString('--expose-gc')

@@ -16,7 +16,11 @@ import type { PoolOptions } from './postgres-pool.ts'
 import { createProbe } from './postgres-probe.ts'
 import { assertOwnSessions } from './postgres-sessions.ts'
 
-const int8 = pg.types.builtins.INT8
+const { INT8: int8, BYTEA: bytea } = pg.types.builtins
+const parsers = new Map<number, (text: string) => unknown>([
+  [int8, Number],
+  [bytea, readBytes],
+])
 
 /**
  * For look-ups by key. Forbids plans that scan a whole table or index: for a table that was never analysed, or only when
@@ -64,7 +68,7 @@ export function openPostgres(
     application_name: 'sallyport',
     types: {
       // Our 64-bit columns are times and counts below 2^53.
-      getTypeParser: (type: typeof int8): unknown => (type === int8 ? Number : pg.types.getTypeParser(type)),
+      getTypeParser: (type: typeof int8): unknown => parsers.get(type) ?? pg.types.getTypeParser(type),
     },
   }
   // Not in the startup message: poolers refuse parameters that they don't know.
@@ -141,4 +145,12 @@ function hostOf({ searchParams, hostname }: URL): string {
 function fileIn(parameters: URLSearchParams, name: string, member: 'ca' | 'cert' | 'key'): object {
   const file = parameters.get(name)
   return file ? { [member]: readFileSync(file, 'utf8') } : {}
+}
+
+/** Each value in memory of its own: a small Buffer is a slice of 8 KB, and a cache would keep all of that. */
+function readBytes(hex: string): Buffer {
+  const digits = hex.slice('\\x'.length)
+  const bytes = Buffer.allocUnsafeSlow(digits.length / 2)
+  bytes.write(digits, 'hex')
+  return bytes
 }
