@@ -37,11 +37,7 @@ export function pageRoutes(http: Http, root = built): void {
     return
   }
   const serve = (path: string, send: SendDocument) => http.get(path, { schema: { hide: true } }, send)
-  // Names of assets contain a hash of their content.
-  const assets = readdirSync(`${root}/assets`).filter((name) => !/\.(?:br|gz)$/.test(name))
-  for (const name of assets) {
-    serve(`/assets/${name}`, publicFile(`${root}/assets/${name}`, 'public, max-age=31536000, immutable'))
-  }
+  serveAssets(http, `${root}/assets`)
   const page = publicFile(`${root}/index.html`)
   for (const path of consolePaths) serve(path, page)
   serve('/authenticator', publicFile(`${root}/authenticator.html`))
@@ -49,6 +45,20 @@ export function pageRoutes(http: Http, root = built): void {
   // A browser gets our 404 page, an API client gets an API error.
   http.get('*', { schema: { hide: true } }, (request, reply) => {
     if (isForPeople(request)) return page(request, reply.code(404))
+    reply.callNotFound()
+    return reply
+  })
+}
+
+/** Names of assets contain a hash of their content. */
+function serveAssets(http: Http, folder: string): void {
+  const names = readdirSync(folder).filter((name) => !/\.(?:br|gz)$/.test(name))
+  const assets = new Map(
+    names.map((name) => [name, publicFile(`${folder}/${name}`, 'public, max-age=31536000, immutable')]),
+  )
+  http.get<{ Params: { name: string } }>('/assets/:name', { schema: { hide: true } }, (request, reply) => {
+    const send = assets.get(request.params.name)
+    if (send) return send(request, reply)
     reply.callNotFound()
     return reply
   })

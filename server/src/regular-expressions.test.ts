@@ -104,7 +104,7 @@ const builders = {
     const http = Fastify()
     answerUnknownRoutes(http)
     for (const url of ['/v4/grants/:grant_id/revoke', '/v4/a/:b/c/:d', '/assets/*']) http.get(url, () => '')
-    await http.ready()
+    await http.inject({ method: 'POST', url: '/v4/nothing' })
   },
 }
 

@@ -92,7 +92,7 @@ function applyOnce(database: Database, clock: Clock, known: readonly Migration[]
     await sql`create table if not exists migrations (
       number integer primary key, name text not null, applied_at ${sql.raw(types.number)} not null
     )`.execute(tx)
-    await addRunsFrom(tx, types)
+    await addRunsFrom(tx, database.engine, types)
     await assertUsable(tx, known.length)
     const missing = known.slice(await lastMigration(tx))
     for (const { number, name, statements, runsFrom = null } of missing) {
@@ -107,10 +107,13 @@ function applyOnce(database: Database, clock: Clock, known: readonly Migration[]
 }
 
 /** The first databases have no such column, and it has to exist before the first migration is recorded. */
-async function addRunsFrom(tx: Queries, { number }: ColumnTypes): Promise<void> {
-  const tables = await tx.introspection.getTables()
-  const migrations = tables.find(({ name }) => name === 'migrations')
-  if (migrations?.columns.some(({ name }) => name === 'runs_from')) return
+async function addRunsFrom(tx: Queries, engine: Engine, { number }: ColumnTypes): Promise<void> {
+  const known =
+    engine === 'postgres'
+      ? sql`pg_attribute where attrelid = 'migrations'::regclass and attname`
+      : sql`pragma_table_info('migrations') where name`
+  const { rows } = await sql`select 1 from ${known} = 'runs_from'`.execute(tx)
+  if (rows.length > 0) return
   await sql`alter table migrations add column runs_from ${sql.raw(number)}`.execute(tx)
 }
 

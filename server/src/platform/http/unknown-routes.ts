@@ -1,8 +1,9 @@
+import { memoizeByText } from '../cache/memoize.ts'
 import { ServiceError } from '../errors.ts'
 import type { Http } from './http.ts'
 
 interface KnownRoute {
-  pattern: RegExp
+  url: string
   methods: string[]
 }
 
@@ -11,17 +12,20 @@ export function answerUnknownRoutes(http: Http): void {
   const routes: KnownRoute[] = []
   http.addHook('onRoute', ({ url, method }) => {
     // Not the catch-all route.
-    if (url !== '*') routes.push({ pattern: toPattern(url), methods: [method].flat() })
+    if (url !== '*') routes.push({ url, methods: [method].flat() })
   })
   http.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? ''
-    const allowed = routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)
+    const allowed = routes.filter(({ url }) => patternOf(url).test(path)).flatMap(({ methods }) => methods)
     // If a route accepts the method, it was called and found no such file.
     if (allowed.length === 0 || allowed.includes(request.method)) throw new ServiceError('not_found')
     reply.header('allow', [...new Set(allowed)].sort().join(', '))
     throw new ServiceError('http_method_not_supported')
   })
 }
+
+/** All apps of a process have the same routes. */
+const patternOf = memoizeByText(toPattern)
 
 function toPattern(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&')
