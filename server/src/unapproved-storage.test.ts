@@ -29,8 +29,8 @@ const unlimited = [
   ...['V1_REGISTRATIONS_PER_DAY', 'V1_REGISTRATIONS_PER_DAY_48', 'V1_REGISTRATIONS_PER_KEY'],
 ].map((name) => [`SALLYPORT_${name}`, '1000000'] as const)
 
-const perAgent = 512 * kibibyte
-const perAddress = 768 * kibibyte
+const perAgent = 256 * kibibyte
+const perAddress = 384 * kibibyte
 const inAll = mebibyte
 /** The part that is not for calls. */
 const ofRequests = 1 / 4
