@@ -10,6 +10,7 @@ import { legacyCalls } from './legacy.ts'
 import { drive } from './load.ts'
 import { isNginxThere, startNginx } from './nginx.ts'
 import { memoryOf } from './processes.ts'
+import { pagesOnSlowLine } from './pages.ts'
 import type { Scope } from './processes.ts'
 import { mebibytes, micros, millis, perSecond, spread } from './report.ts'
 import type { Row } from './report.ts'
@@ -289,6 +290,7 @@ export const scenarios: Record<string, (bench: Bench) => Promise<Row[]>> = {
   workers: twoWorkers,
   kinds: kindsOfCredentials,
   gateway: gatewayTunnels,
+  pages: pagesOnSlowLine,
   legacy: async (bench) => legacyCalls(bench, await onSqlite(bench)),
   // Last, because it still flushes to disk for minutes afterwards, which would slow down the others.
   postgres: fullCallOnPostgres,
