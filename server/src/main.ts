@@ -77,15 +77,15 @@ export async function serve(env: NodeJS.ProcessEnv, user?: string): Promise<void
   await runWorkers(config, log)
 }
 
-/** With a log, waits for the database. A worker doesn't: the primary process restarts it. */
-async function openInstance(config: Config, log: Log | undefined) {
+/** Waits for the database, except in a worker: the primary process restarts it. */
+async function openInstance(config: Config, log: Log, isWorker = false) {
   if (!config.databaseUrl.isSet) prepareDataDirectory(config)
   const adminToken = readAdminToken(config)
   const keys = masterKeySource(config)
   const masterKeys = keys.read()
-  if (log && config.databaseUrl.isSet) await migrateOnceThere(config, log)
+  if (!isWorker && config.databaseUrl.isSet) await migrateOnceThere(config, log)
   else await migrateDatabase(config)
-  const database = openDatabase(config)
+  const database = openDatabase(config, { log })
   let isFirstRead = true
   const readMasterKeys = () => {
     if (!isFirstRead) return keys.read()
@@ -126,7 +126,7 @@ async function serveCalls(
   log: Log,
   firstProcess?: FirstProcess,
 ): Promise<void> {
-  const instance = await openInstance(config, firstProcess ? undefined : log)
+  const instance = await openInstance(config, log, firstProcess !== undefined)
   const { egressAllow, egressCaFile, workers } = config
   const trusted = egressCaFile && { ca: egressCaFile.pem }
   const egress = createEgress({

@@ -49,10 +49,11 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   try {
     const schema = await checkSchema(config, database)
     // Without a current schema there is no clock or key to check, and a check must not create them.
-    if (!schema.isCurrent) return [schema]
+    const hosts = await hostFindings(database)
+    if (!schema.isCurrent) return [schema, ...hosts]
     const authority = authorityFinding(config, await listAuthorities(database.queries), systemClock())
     const checks = [checkWriting(database), checkClock(database), checkMasterKey(config, database)]
-    return [schema, ...(await Promise.all(checks)), authority]
+    return [schema, ...hosts, ...(await Promise.all(checks)), authority]
   } catch (error) {
     return [{ what: 'database', level: 'wrong', words: errorText(error) }]
   } finally {
@@ -78,6 +79,16 @@ async function checkSchema(config: Config, database: Database): Promise<Finding 
     words: `${kind}, ${state}`,
     isCurrent,
   }
+}
+
+/** A standby is read-only, which is as it should be. */
+async function hostFindings(database: Database): Promise<Finding[]> {
+  const states = (await database.hosts?.()) ?? []
+  return states.map(({ name, problem, error }) => ({
+    what: 'database host',
+    level: error === undefined ? 'well' : 'warning',
+    words: `${name}: ${problem ?? 'takes writes'}`,
+  }))
 }
 
 async function checkWriting(database: Database): Promise<Finding> {

@@ -196,8 +196,23 @@ test('an invalid PostgreSQL URL is refused at the start', () => {
     'postgres:/a',
     'postgres://me:hush@[a/b',
     'postgres://a:b:c',
+    'postgres://me:hush@one,,two/a',
+    'postgres://me:hush@one:5432,two:x/a',
   ]) {
     refuses({ ...shared, DATABASE_URL }, /^DATABASE_URL must be a URL that starts with postgres:\/\//)
+  }
+})
+
+test('several PostgreSQL hosts are taken, but not a wish for one that is read-only', () => {
+  const several = 'postgres://me:word@one.example.com:5432,two.example.com:5433/sallyport'
+  for (const wish of ['', '?target_session_attrs=read-write', '?sslmode=require&target_session_attrs=primary']) {
+    takes({ ...shared, DATABASE_URL: several + wish })
+  }
+  for (const wish of ['any', 'standby', 'read-only', 'prefer-standby']) {
+    refuses(
+      { ...shared, DATABASE_URL: `${several}?target_session_attrs=${wish}` },
+      /target_session_attrs must be read-write/,
+    )
   }
 })
 

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { pushContradictions, pushSecretSettings, pushSettings } from '../push/push-settings.ts'
+import { asksForWritable, urlsOfHosts } from '../database/postgres-urls.ts'
 import { Secret } from '../secret.ts'
 import { otlpContradictions, otlpSecretSettings, otlpSettings } from '../telemetry/otlp-settings.ts'
 import { parseMasterKeys } from '../vault/master-keys.ts'
@@ -125,7 +126,10 @@ export const platformSettings = {
 }
 
 export const platformSecretSettings = {
-  DATABASE_URL: { fallback: 'SQLite in the data directory', meaning: 'postgres://… for PostgreSQL' },
+  DATABASE_URL: {
+    fallback: 'SQLite in the data directory',
+    meaning: 'postgres://… for PostgreSQL; several hosts, separated by commas, for failover',
+  },
   SALLYPORT_ADMIN_TOKEN: {
     fallback: 'generated on first start',
     meaning: 'The admin token: 32 or more visible characters; while it is changed, new,old',
@@ -217,9 +221,7 @@ export function platformContradictions(config: Values): string[] {
       `SALLYPORT_REQUEST_TIMEOUT_SECONDS: got "${config.requestTimeoutSeconds}"; expected at least SALLYPORT_HEADERS_TIMEOUT_SECONDS.`,
     )
   }
-  if (databaseUrl.isSet && !isPostgresUrl(databaseUrl.read()?.reveal() ?? '')) {
-    problems.push('DATABASE_URL must be a URL that starts with postgres://, such as postgres://user@host/name.')
-  }
+  if (databaseUrl.isSet) problems.push(...databaseUrlProblems(databaseUrl.read()?.reveal() ?? ''))
   for (const secret of [adminToken, masterKey]) {
     // Instances that share a database must not each create their own.
     if (databaseUrl.isSet && !secret.isSet) problems.push(`${secret.name} must be set together with DATABASE_URL.`)
@@ -238,8 +240,23 @@ function standsInLinks(host: string): boolean {
 }
 
 /** Checked here, because a parser's error would print the URL with its password. */
+function databaseUrlProblems(text: string): string[] {
+  if (!isPostgresUrl(text)) {
+    return [
+      'DATABASE_URL must be a URL that starts with postgres://, such as postgres://user@host/name or postgres://user@one:5432,two:5432/name.',
+    ]
+  }
+  if (asksForWritable(text)) return []
+  return ['DATABASE_URL: target_session_attrs must be read-write or primary, because the service writes.']
+}
+
 function isPostgresUrl(text: string): boolean {
-  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text)
+  if (!/^postgres(ql)?:\/\//.test(text)) return false
+  try {
+    return urlsOfHosts(text).length > 0
+  } catch {
+    return false
+  }
 }
 
 function masterKeyProblems(source: SecretSource): string[] {

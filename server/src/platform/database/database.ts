@@ -4,6 +4,7 @@ import type { CompiledQuery, Dialect, Kysely as KyselyType } from 'kysely'
 import { createActiveSet } from '../active-set.ts'
 import { isRetryable } from './failures.ts'
 import type { PoolFigures } from './postgres-pool.ts'
+import type { HostState } from './postgres-primary.ts'
 import type { Tables } from './tables.ts'
 
 export type Engine = 'sqlite' | 'postgres'
@@ -34,6 +35,8 @@ export interface Database {
   assertOwnSessions?: () => Promise<void>
   /** Undefined for SQLite, which has no pool. */
   pool?: () => PoolFigures
+  /** Asks each of several hosts. Undefined with one. */
+  hosts?: () => Promise<HostState[]>
   /** The age of the oldest open transaction. */
   oldestTransactionMs: () => number
   close: () => Promise<void>

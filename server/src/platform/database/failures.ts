@@ -42,6 +42,14 @@ export class WalNotSynced extends Error {
   }
 }
 
+/** None of the hosts in DATABASE_URL accepts connections and takes writes. */
+export class NoWritableHost extends Error {
+  constructor(problems: string) {
+    super(`no host takes writes (${problems})`)
+    this.name = 'NoWritableHost'
+  }
+}
+
 /** The transaction was rolled back as a whole, because one of its statements could not be done. */
 export class RolledBack extends Error {
   constructor(cause?: unknown) {
@@ -72,7 +80,8 @@ export function isRolledBack(error: unknown): boolean {
 
 /** The database can't be reached or written to at the moment. */
 export function isUnavailable(error: unknown): boolean {
-  if (error instanceof DatabaseFileLost || error instanceof WalNotSynced || isRetryable(error)) return true
+  const isKnown = [DatabaseFileLost, WalNotSynced, NoWritableHost].some((kind) => error instanceof kind)
+  if (isKnown || isRetryable(error)) return true
   const code = sqliteCode(error)
   if (code !== undefined) return sqliteUnavailable.has(code)
   const state = sqlState(error)

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import { postgresOptions } from './postgres.ts'
+import { nameOfHost, urlsOfHosts } from './postgres-urls.ts'
 
 /** What pg makes of our options: whom it would call, and how. */
 function effective(url: string, isInsecure = false): { host: string; ssl: any } {
@@ -112,4 +113,27 @@ test('the rest of the URL is passed on unchanged', () => {
     false,
   )
   assert.equal(connectionString, 'postgres://me:p%40ss@db.example.com:5433/sallyport?options=-csome')
+})
+
+test('several hosts become one URL each, with the same credentials', () => {
+  const read = (text: string) => urlsOfHosts(text).map(({ href }) => href)
+  assert.deepEqual(read('postgres://me:p%40s%2Cs@one:5433,two/sallyport?sslmode=require'), [
+    'postgres://me:p%40s%2Cs@one:5433/sallyport?sslmode=require',
+    'postgres://me:p%40s%2Cs@two/sallyport?sslmode=require',
+  ])
+  assert.deepEqual(read('postgres://[2001:db8::1]:5433,[::1]/sallyport'), [
+    'postgres://[2001:db8::1]:5433/sallyport',
+    'postgres://[::1]/sallyport',
+  ])
+  assert.deepEqual(read('postgres:///sallyport'), ['postgres:///sallyport'])
+  assert.deepEqual(urlsOfHosts('postgres://me:word@one:5433,two/sallyport').map(nameOfHost), ['one:5433', 'two:5432'])
+  for (const wrong of ['postgres://one,/x', 'postgres://,one/x', 'postgres://one,two:port/x', 'one,two']) {
+    assert.throws(() => urlsOfHosts(wrong), TypeError, wrong)
+  }
+})
+
+test('each of several hosts on other machines needs a verifiable certificate', () => {
+  const [here, there] = urlsOfHosts('postgres://localhost,db.example.com/sallyport?sslmode=disable')
+  assert.equal(effective(here?.href ?? '').ssl, false)
+  assert.deepEqual(effective(there?.href ?? '').ssl, verified)
 })

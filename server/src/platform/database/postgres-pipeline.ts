@@ -6,11 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Client, ClientConfig, QueryConfig } from 'pg'
 import { isSessionFault, isTimeout } from './failures.ts'
-import { destroy } from './postgres-pool.ts'
+import { destroy } from './postgres-connection.ts'
+import type { Primary } from './postgres-primary.ts'
 
 export interface Pipeline {
   /** Undefined while it is not connected. */
   open: () => OpenPipeline | undefined
+  /** Its connection leads to another server than new ones would. */
+  drop: () => void
   close: () => Promise<void>
 }
 
@@ -26,7 +29,12 @@ const pauseMs = 500
 const goodbyeMs = 1_000
 
 /** `settings` are SQL statements that each connection runs first. `onSilence` is called after a timeout. */
-export function createPipeline(options: ClientConfig, settings: string, onSilence: () => void): Pipeline {
+export function createPipeline(
+  options: ClientConfig,
+  primary: Primary,
+  settings: string,
+  onSilence: () => void,
+): Pipeline {
   let pipeline: OpenPipeline | undefined
   let client: Client | undefined
   let connecting: Promise<void> | undefined
@@ -48,9 +56,21 @@ export function createPipeline(options: ClientConfig, settings: string, onSilenc
   }
 
   const connect = async () => {
-    const made = new pg.Client({ ...options, pipeline: true })
+    try {
+      await primary.find()
+      await connectTo(new pg.Client({ ...options, ...primary.options(), pipeline: true }))
+    } catch {
+      primary.doubt()
+      failedAt = performance.now()
+    } finally {
+      connecting = undefined
+    }
+  }
+
+  const connectTo = async (made: Client) => {
     client = made
     const lost = () => {
+      primary.doubt()
       if (client === made) pipeline = client = undefined
     }
     // Without a listener, an error would end the process.
@@ -61,12 +81,10 @@ export function createPipeline(options: ClientConfig, settings: string, onSilenc
       await made.query(settings)
       if (client !== made) return
       pipeline = { number: ++number, run: (query) => run(made, query, lost) }
-    } catch {
-      failedAt = performance.now()
+    } catch (error) {
       lost()
       destroy(made)
-    } finally {
-      connecting = undefined
+      throw error
     }
   }
 
@@ -74,6 +92,11 @@ export function createPipeline(options: ClientConfig, settings: string, onSilenc
     open: () => {
       if (!pipeline && !isClosed && performance.now() - failedAt > pauseMs) connecting ??= connect()
       return pipeline
+    },
+    drop: () => {
+      const last = client
+      pipeline = client = undefined
+      if (last) destroy(last)
     },
     close: async () => {
       isClosed = true

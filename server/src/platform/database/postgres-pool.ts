@@ -2,13 +2,14 @@
  * The connection pool for Kysely. Waiting for a connection, opening one and running a statement have separate time limits.
  * A connection that may be broken is destroyed instead of being returned to the pool.
  */
-import type { Socket } from 'node:net'
 import type { PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import type { ClientConfig, PoolClient, QueryConfig } from 'pg'
 import { createSemaphore } from '../limits/semaphore.ts'
 import type { QueueLimits } from '../limits/semaphore.ts'
 import { isSessionFault, isTimeout } from './failures.ts'
+import { destroy } from './postgres-connection.ts'
+import type { Primary } from './postgres-primary.ts'
 import { nameOf } from './prepared.ts'
 
 export interface PoolFigures {
@@ -22,12 +23,12 @@ export interface PoolOptions extends ClientConfig {
   settings?: string
 }
 
-export function createPool(options: PoolOptions, size: number, limits: QueueLimits) {
+export function createPool(options: PoolOptions, primary: Primary, size: number, limits: QueueLimits) {
   const { connectionTimeoutMillis = 0, settings, ...rest } = options
   // pg's pool would use this timeout for waiting in the queue as well; the queue is the semaphore's.
   class Client extends pg.Client {
     constructor(config?: ClientConfig) {
-      super({ ...config, connectionTimeoutMillis })
+      super({ ...config, ...primary.options(), connectionTimeoutMillis })
     }
   }
   const onConnect = settings !== undefined && { onConnect: (client: pg.ClientBase) => client.query(settings) }
@@ -43,7 +44,7 @@ export function createPool(options: PoolOptions, size: number, limits: QueueLimi
   pool.on('error', () => undefined)
   pool.on('connect', (client) => {
     connectedAt.set(client, performance.now())
-    client.on('error', () => undefined)
+    client.on('error', primary.doubt)
   })
   pool.on('remove', (client) => connectedAt.delete(client))
 
@@ -63,6 +64,7 @@ export function createPool(options: PoolOptions, size: number, limits: QueueLimi
 
   const trustedClient = async (): Promise<PoolClient> => {
     for (;;) {
+      await primary.find()
       const client = await anyClient()
       if (pool.ending) throw new Error('the database is not open')
       if ((connectedAt.get(client) ?? 0) > trustedSince) return client
@@ -76,6 +78,7 @@ export function createPool(options: PoolOptions, size: number, limits: QueueLimi
     try {
       return guarded(await trustedClient(), leave)
     } catch (error) {
+      primary.doubt()
       leave()
       throw error
     }
@@ -91,6 +94,7 @@ export function createPool(options: PoolOptions, size: number, limits: QueueLimi
       } catch (error) {
         if (isTimeout(error)) distrust()
         if (isSessionFault(error)) {
+          primary.doubt()
           fault = error as Error
           destroy(client)
         }
@@ -124,12 +128,6 @@ export function createPool(options: PoolOptions, size: number, limits: QueueLimi
       for (const client of connectedAt.keys()) destroy(client)
     },
   }
-}
-
-/** Without ending the session properly, which would mean waiting for the server. */
-export function destroy(client: pg.ClientBase): void {
-  const { connection } = client as unknown as { connection: { stream: Socket } }
-  connection.stream.destroy()
 }
 
 /** Statements with a name are parsed and planned once per connection. */

@@ -5,29 +5,42 @@
 import pg from 'pg'
 import type { Client, ClientConfig } from 'pg'
 import { required } from './migrate.ts'
-import { destroy } from './postgres-pool.ts'
+import { destroy } from './postgres-connection.ts'
+import type { Primary } from './postgres-primary.ts'
 
 const write = `
   insert into rate_limits (key, full_at) values ('probe', 0)
   on conflict (key) do update set full_at = excluded.full_at
   returning (select ${required} from migrations) as required`
 
-export function createProbe(options: ClientConfig) {
+export function createProbe(options: ClientConfig, primary: Primary) {
   let client: Client | undefined
   let isClosed = false
 
   const connected = async (): Promise<Client> => {
     if (isClosed) throw new Error('the database is not open')
     if (client) return client
-    const made = new pg.Client(options)
+    await primary.find()
+    const made = new pg.Client({ ...options, ...primary.options() })
     const lost = () => {
       if (client === made) client = undefined
     }
     made.on('error', lost)
     made.on('end', lost)
-    await made.connect()
+    try {
+      await made.connect()
+    } catch (error) {
+      primary.doubt()
+      throw error
+    }
     client = made
     return made
+  }
+
+  const drop = () => {
+    const last = client
+    client = undefined
+    if (last) destroy(last)
   }
 
   return {
@@ -38,11 +51,13 @@ export function createProbe(options: ClientConfig) {
         const { rows } = await asked.query<{ required: number }>(write)
         return rows[0]?.required ?? 0
       } catch (error) {
+        primary.doubt()
         client = undefined
         destroy(asked)
         throw error
       }
     },
+    drop,
     close: async (): Promise<void> => {
       isClosed = true
       const last = client

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import type { ClientConfig } from 'pg'
-import { destroy } from './postgres-pool.ts'
+import { destroy } from './postgres-connection.ts'
 
 /** The pooler in front of the database shares sessions among clients. */
 export class SessionsShared extends Error {

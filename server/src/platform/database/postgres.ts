@@ -13,8 +13,11 @@ import { createPipeline } from './postgres-pipeline.ts'
 import type { Pipeline } from './postgres-pipeline.ts'
 import { createPool, statement } from './postgres-pool.ts'
 import type { PoolOptions } from './postgres-pool.ts'
+import { createPrimary } from './postgres-primary.ts'
+import type { Host, OnChosen } from './postgres-primary.ts'
 import { createProbe } from './postgres-probe.ts'
 import { assertOwnSessions } from './postgres-sessions.ts'
+import { nameOfHost, urlsOfHosts } from './postgres-urls.ts'
 
 const { INT8: int8, BYTEA: bytea } = pg.types.builtins
 const parsers = new Map<number, (text: string) => unknown>([
@@ -53,15 +56,16 @@ export interface PostgresSettings {
   /** For migrations, whose statements may take long. */
   hasNoLimits?: boolean
   limits?: Partial<typeof usualLimits>
+  /** Called when one of several hosts was chosen. */
+  onChosen?: OnChosen
 }
 
 export function openPostgres(
   url: Secret,
-  { isInsecure, poolSize = 8, hasNoLimits = false, limits = {} }: PostgresSettings,
+  { isInsecure, poolSize = 8, hasNoLimits = false, limits = {}, onChosen }: PostgresSettings,
 ): Database {
   const most = { ...usualLimits, ...limits }
   const options: ClientConfig = {
-    ...postgresOptions(url.reveal(), isInsecure),
     connectionTimeoutMillis: most.connect,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -74,22 +78,38 @@ export function openPostgres(
   // Not in the startup message: poolers refuse parameters that they don't know.
   const limit = `set statement_timeout = ${most.statement}; set idle_in_transaction_session_timeout = 30000`
   const limited: PoolOptions = { ...options, query_timeout: most.silence, settings: limit }
-  const pool = createPool(hasNoLimits ? options : limited, poolSize, {
+  const hosts = urlsOfHosts(url.reveal()).map((one): Host => ({
+    name: nameOfHost(one),
+    options: postgresOptions(one.href, isInsecure),
+  })) as [Host, ...Host[]]
+  const primary = createPrimary(hosts, most.probe, (name, passedOver) => {
+    if (name === usedHost) return
+    usedHost = name
+    pool.distrust()
+    for (const one of [reads, commits, probe]) one.drop()
+    onChosen?.(name, passedOver)
+  })
+  let usedHost: string | undefined
+  const pool = createPool(hasNoLimits ? options : limited, primary, poolSize, {
     maxWaiting: most.waiting,
     maxWaitMs: most.wait,
   })
   const pipelineOptions = { ...options, query_timeout: most.pipelineSilence }
-  const reads = createPipeline(pipelineOptions, `${limit}; ${byKeys}`, pool.distrust)
-  const commits = createPipeline(pipelineOptions, `${limit}; ${byKeys}; ${shortLockTimeout}`, pool.distrust)
-  const probe = createProbe({ ...options, connectionTimeoutMillis: most.probe, query_timeout: most.probe })
+  const reads = createPipeline(pipelineOptions, primary, `${limit}; ${byKeys}`, pool.distrust)
+  const commits = createPipeline(pipelineOptions, primary, `${limit}; ${byKeys}; ${shortLockTimeout}`, pool.distrust)
+  const probe = createProbe({ ...options, connectionTimeoutMillis: most.probe, query_timeout: most.probe }, primary)
   const { queries, close, ...database } = createDatabase('postgres', new PostgresDialect({ pool }), shortcutOver(reads))
   return {
     ...database,
     queries,
     runSingleStatement: ({ sql, parameters }) => commits.open()?.run(statement(sql, parameters)),
     probe: probe.run,
-    assertOwnSessions: () => assertOwnSessions({ ...options, query_timeout: most.silence }),
+    assertOwnSessions: async () => {
+      await primary.find()
+      await assertOwnSessions({ ...options, ...primary.options(), query_timeout: most.silence })
+    },
     pool: pool.figures,
+    ...(hosts.length > 1 && { hosts: primary.states }),
     close: async () => {
       const closed = Promise.all([reads.close(), commits.close(), probe.close(), close()])
       await Promise.race([closed, sleep(most.close, undefined, { ref: false })])

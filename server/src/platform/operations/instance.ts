@@ -5,7 +5,9 @@ import { adminTokenForm, isAdminToken } from '../config/platform-settings.ts'
 import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Database } from '../database/database.ts'
 import { openPostgres } from '../database/postgres.ts'
+import type { OnChosen } from '../database/postgres-primary.ts'
 import { openSqlite } from '../database/sqlite.ts'
+import type { Log } from './log.ts'
 import type { Secret } from '../secret.ts'
 import { ConfigError } from '../config/settings.ts'
 import { describeUser, userName } from './system-users.ts'
@@ -77,10 +79,17 @@ export function prepareDataDirectory(config: PlatformConfig): void {
 }
 
 /** `hasNoLimits` is for migrations, whose statements may take long. */
-export function openDatabase(config: PlatformConfig, { hasNoLimits = false } = {}): Database {
+export function openDatabase(
+  config: PlatformConfig,
+  { hasNoLimits = false, log }: { hasNoLimits?: boolean; log?: Log } = {},
+): Database {
   const url = config.databaseUrl.read()
   const { databaseInsecure: isInsecure, databaseConnections: poolSize } = config
-  if (url) return openPostgres(url, { isInsecure, poolSize, hasNoLimits })
+  const onChosen: OnChosen = (host, passedOver) => {
+    const problems = passedOver.map(({ name, problem }) => `${name}: ${problem}`)
+    log?.[problems.length > 0 ? 'warn' : 'info']({ host, passed_over: problems }, 'chose a PostgreSQL host')
+  }
+  if (url) return openPostgres(url, { isInsecure, poolSize, hasNoLimits, onChosen })
   const file = databaseFile(config)
   removeCallJournal(`${file}-calls`)
   return openSqlite(file)
