@@ -10,6 +10,8 @@ import { startUpstream } from '../server/testkit/calling.ts'
 import { sharedAuthority } from '../server/testkit/certificates.ts'
 import { onBothDatabases } from '../server/testkit/databases.ts'
 import { kinds } from '../server/testkit/minting.ts'
+import { startForwardProxy } from '../server/testkit/forward-proxy.ts'
+import type { ForwardProxy } from '../server/testkit/forward-proxy.ts'
 import { freePort } from '../server/testkit/ports.ts'
 import type { TokenIssuer } from '../server/testkit/token-issuer.ts'
 import type { Reply } from './http-call.ts'
@@ -23,6 +25,8 @@ const names = Object.keys(kinds) as Kind[]
 interface Connected {
   service: RunningService
   server: TokenIssuer
+  /** The company's proxy, and the only host that it should be asked for. */
+  way: ForwardProxy & { host: string }
   /** A call with a token that has expired, through the service or another process of it. */
   proxy: (instance?: RunningService) => Promise<Reply>
   status: () => Promise<string>
@@ -33,8 +37,10 @@ async function connect(t: TestContext, engine: Engine, kind: Kind): Promise<Conn
   const server: TokenIssuer & { credential: object } = kinds[kind].create()
   server.lifetimeSeconds = 2
   const { host, url } = await startUpstream(t, server.answer)
+  const proxy = await startForwardProxy(t)
   const service = await startService(t, engine, {
     ...roomy,
+    SALLYPORT_EGRESS_PROXY: `http://127.0.0.1:${proxy.port}`,
     ...{ SALLYPORT_EGRESS_ALLOW: host, SALLYPORT_EGRESS_CA_FILE: (await sharedAuthority()).caFile },
     ...{ SALLYPORT_PROXY_RATE_PER_AGENT: '0', SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '0' },
   })
@@ -60,6 +66,7 @@ async function connect(t: TestContext, engine: Engine, kind: Kind): Promise<Conn
   return {
     service,
     server,
+    way: { ...proxy, host },
     proxy: (instance = service) =>
       instance.call('POST', '/v4/proxy', { token: agent.token, headers, body: { grant_id, method: 'GET', url } }),
     status: async () => (await call('GET', '/v4/connections', token)).connections[0].status,
@@ -68,7 +75,7 @@ async function connect(t: TestContext, engine: Engine, kind: Kind): Promise<Conn
 
 for (const kind of names) {
   test(`${kind}: 50 calls on two processes with PostgreSQL on an expired token: one is issued, all succeed`, async (t) => {
-    const { service, server, proxy } = await connect(t, 'postgres', kind)
+    const { service, server, proxy, way } = await connect(t, 'postgres', kind)
     const other = await startService(t, 'postgres', {
       ...service.env,
       ...{ PORT: String(await freePort()), SALLYPORT_BASE_URL: `http://localhost:${service.port}` },
@@ -84,6 +91,11 @@ for (const kind of names) {
     assert.deepEqual(new Set(replies.map(({ status, body }) => `${status} ${body.status}`)), new Set(['200 200']))
     assert.equal(server.asked() - before, 1)
     assert.equal(server.tokens.length, 2)
+    assert.deepEqual(
+      new Set(way.targets.map((target) => target.replace(/.*:/, ''))),
+      new Set([way.host.replace(/.*:/, '')]),
+    )
+    for (const token of server.tokens) assert.ok(!way.seen().includes(token))
   })
 }
 

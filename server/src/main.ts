@@ -17,6 +17,7 @@ import { followDatabaseClock } from './platform/database/database-clock.ts'
 import type { DatabaseClock } from './platform/database/database-clock.ts'
 import { waitForDatabase } from './platform/database/wait-for-database.ts'
 import { createEgress } from './platform/egress/egress.ts'
+import { egressProxyOf } from './platform/egress/egress-settings.ts'
 import type { Egress } from './platform/egress/egress.ts'
 import { ServiceError } from './platform/errors.ts'
 import { createCertificateReloads } from './platform/http/certificate-reloads.ts'
@@ -131,6 +132,7 @@ async function serveCalls(
   const trusted = egressCaFile && { ca: egressCaFile.pem }
   const egress = createEgress({
     allow: egressAllow,
+    proxy: egressProxyOf(config),
     userAgent: `Sallyport/${readVersion()}`,
     processes: workers,
     ...trusted,

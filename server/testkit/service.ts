@@ -9,6 +9,7 @@ import type { Environment } from '../src/platform/config/settings.ts'
 import type { Database, Engine } from '../src/platform/database/database.ts'
 import { migrate, migrations } from '../src/migrations/migrations.ts'
 import { createEgress } from '../src/platform/egress/egress.ts'
+import { egressProxyOf } from '../src/platform/egress/egress-settings.ts'
 import type { Egress } from '../src/platform/egress/egress.ts'
 import type { Lookup } from '../src/platform/egress/resolver.ts'
 import { masterKeySource, openDatabase, readAdminToken } from '../src/platform/operations/instance.ts'
@@ -94,7 +95,13 @@ export async function startService(
   const adminToken = readAdminToken(config)
   const { egressAllow, egressCaFile } = config
   const ca = egressCaFile && { ca: egressCaFile.pem }
-  const egress = createEgress({ allow: egressAllow, userAgent, ...ca, ...(lookup && { lookup }) })
+  const egress = createEgress({
+    allow: egressAllow,
+    userAgent,
+    proxy: egressProxyOf(config),
+    ...ca,
+    ...(lookup && { lookup }),
+  })
   const app = await createApp({
     config,
     database,

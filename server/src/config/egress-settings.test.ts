@@ -6,6 +6,7 @@ import { createAuthority } from '../../testkit/certificates.ts'
 import { temporaryFolder } from '../../testkit/databases.ts'
 import { readConfig } from './config.ts'
 import { ConfigError } from '../platform/config/settings.ts'
+import { egressProxyOf } from '../platform/egress/egress-settings.ts'
 
 function problemOf(env: Record<string, string>): string {
   try {
@@ -82,4 +83,22 @@ test('CAs without any allowed address stop the start', async (t) => {
     problemOf({ SALLYPORT_EGRESS_CA_FILE: caFile }),
     /^SALLYPORT_EGRESS_CA_FILE has no effect because SALLYPORT_EGRESS_ALLOW is empty/,
   )
+})
+
+test('a proxy is a URL with a host, and what depends on it needs it', () => {
+  const proxyOf = (env: Record<string, string>) => egressProxyOf(readConfig(env))
+  assert.equal(proxyOf({}), undefined)
+  const set = { SALLYPORT_EGRESS_PROXY: 'http://me:word@proxy.internal:3128' }
+  assert.deepEqual(
+    proxyOf({ ...set, SALLYPORT_EGRESS_PROXY_RESOLVES: '1', SALLYPORT_EGRESS_DIRECT: 'a.internal:443' }),
+    {
+      ...{ isTls: false, host: 'proxy.internal', port: 3128, authorization: `Basic ${btoa('me:word')}` },
+      ...{ resolvesNames: true, direct: [{ kind: 'place', host: 'a.internal', port: 443 }] },
+    },
+  )
+  const wrong = problemOf({ SALLYPORT_EGRESS_PROXY: 'socks5://me:hush@proxy' })
+  assert.match(wrong, /^SALLYPORT_EGRESS_PROXY must be an http or https URL/)
+  assert.ok(!wrong.includes('hush'))
+  assert.match(problemOf({ SALLYPORT_EGRESS_DIRECT: '10.0.0.0/8' }), /^SALLYPORT_EGRESS_DIRECT has no effect/)
+  assert.match(problemOf({ SALLYPORT_EGRESS_PROXY_RESOLVES: '1' }), /^SALLYPORT_EGRESS_PROXY_RESOLVES has no effect/)
 })

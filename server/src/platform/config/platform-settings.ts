@@ -3,10 +3,11 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { pushContradictions, pushSecretSettings, pushSettings } from '../push/push-settings.ts'
 import { asksForWritable, urlsOfHosts } from '../database/postgres-urls.ts'
+import { egressContradictions, egressSecretSettings, egressSettings } from '../egress/egress-settings.ts'
 import { Secret } from '../secret.ts'
 import { otlpContradictions, otlpSecretSettings, otlpSettings } from '../telemetry/otlp-settings.ts'
 import { parseMasterKeys } from '../vault/master-keys.ts'
-import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './settings.ts'
+import { addresses, addressOrName, baseUrl, flag } from './settings.ts'
 import { integer, oneOf, optional, origins, portOrOff, setting, text } from './settings.ts'
 import type { SecretSource, ValuesOf } from './settings.ts'
 
@@ -44,16 +45,7 @@ export const platformSettings = {
     'Addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted, separated by commas',
     optional(addresses),
   ),
-  SALLYPORT_EGRESS_ALLOW: setting(
-    null,
-    'Non-public destinations that may be called: host:port or CIDR ranges, separated by commas',
-    egressAllow,
-  ),
-  SALLYPORT_EGRESS_CA_FILE: setting(
-    null,
-    'PEM file of additional CA certificates, trusted only for destinations in SALLYPORT_EGRESS_ALLOW, and for the OTLP collector',
-    optional(certificates),
-  ),
+  ...egressSettings,
   SALLYPORT_CORS_ORIGINS: setting(
     null,
     'Origins whose pages may call the API with a bearer token, separated by commas',
@@ -142,6 +134,7 @@ export const platformSecretSettings = {
     fallback: 'generated on first start',
     meaning: '32 bytes in base64 or hex; several, separated by commas, during rotation: the first one encrypts',
   },
+  ...egressSecretSettings,
   ...pushSecretSettings,
   ...otlpSecretSettings,
 } as const
@@ -194,9 +187,7 @@ export function platformContradictions(config: Values): string[] {
         'Set SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE, or an https SALLYPORT_BASE_URL with a TLS proxy in front.',
     )
   }
-  if (config.egressCaFile !== undefined && config.egressAllow.length === 0 && !config.otelExporterOtlpEndpoint) {
-    problems.push('SALLYPORT_EGRESS_CA_FILE has no effect because SALLYPORT_EGRESS_ALLOW is empty.')
-  }
+  problems.push(...egressContradictions(config))
   if (config.metricsPort === config.port) {
     problems.push(`SALLYPORT_METRICS_PORT: got "${config.metricsPort}"; expected a different port than PORT.`)
   }

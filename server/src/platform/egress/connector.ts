@@ -3,13 +3,16 @@
  * certificates are always verified; no setting or option turns that off.
  */
 import { isIP } from 'node:net'
-import type { LookupFunction } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import { connect, createSecureContext, getCACertificates } from 'node:tls'
 import type { SecureContext, TLSSocket } from 'node:tls'
 import { parseAddress } from '@sallyport/protocol/public-address'
 import type { buildConnector } from 'undici'
 import { Busy } from '../limits/semaphore.ts'
+import { hasAddress, namesPlace } from './destinations.ts'
 import type { Destinations, Place, SuppliedBy } from './destinations.ts'
+import { openTunnel } from './egress-proxy.ts'
+import type { EgressProxy } from './egress-proxy.ts'
 import { codeOf, invalidUrl, notAllowed, timedOut, tlsFailure, tooManyLookups, unreachable } from './failures.ts'
 import type { Lookup } from './resolver.ts'
 
@@ -21,12 +24,13 @@ interface Needs {
   lookup: Lookup
   /** The operator's own certificate authorities (PEM), trusted for destinations that the operator listed. */
   ca: string | undefined
+  proxy?: EgressProxy | undefined
   /** Waits for room for another socket; resolves to a function that frees it. */
   takeSocket: (signal: AbortSignal) => Promise<() => void>
   connectMs: number
 }
 
-export function createConnectors({ destinations, lookup, ca, takeSocket, connectMs }: Needs) {
+export function createConnectors({ destinations, lookup, ca, proxy, takeSocket, connectMs }: Needs) {
   /** The addresses to connect to. Throws if any address of the name is refused. */
   const resolve = async (place: Place, suppliedBy: SuppliedBy, asker: string): Promise<string[]> => {
     const answer =
@@ -40,6 +44,22 @@ export function createConnectors({ destinations, lookup, ca, takeSocket, connect
     return addresses
   }
 
+  /** The proxy is the operator's own, so its address may be a private one. */
+  const lookupProxy: LookupFunction = (name, options, callback) => {
+    lookup(name, 'operator').then(
+      (found) => answering(found.map(({ address }) => address))(name, options, callback),
+      (error: unknown) => {
+        callback(error as Error, '')
+      },
+    )
+  }
+
+  /** The socket for TLS through the proxy. Undefined if the place is reached directly. */
+  const tunnelTo = async (place: Place, addresses: string[], signal: AbortSignal): Promise<Socket | undefined> => {
+    if (!proxy || isDirect(proxy, place, addresses)) return undefined
+    return openTunnel(place, addresses, { proxy, lookup: lookupProxy, secureContext: trusting(ca), signal })
+  }
+
   const open = async (
     { hostname, port, protocol: scheme }: buildConnector.Options,
     suppliedBy: SuppliedBy,
@@ -50,13 +70,19 @@ export function createConnectors({ destinations, lookup, ca, takeSocket, connect
     if (scheme !== 'https:') throw invalidUrl('The URL is not https.')
     const place = { host: hostname, port: port === '' ? 443 : Number(port) }
     const late = rejectedBy(signal)
-    const addresses = await Promise.race([resolve(place, suppliedBy, asker), late])
-    const isListed = addresses.every((address) => destinations.listsAddress(address, place, suppliedBy))
+    const isResolvedThere = proxy?.resolvesNames && isIP(place.host) === 0 && !namesPlace(proxy.direct, place)
+    const addresses = isResolvedThere ? [] : await Promise.race([resolve(place, suppliedBy, asker), late])
+    const isListed = isResolvedThere
+      ? destinations.listsPlace(place)
+      : addresses.every((address) => destinations.listsAddress(address, place, suppliedBy))
     const free = await takeSocket(signal)
+    const tunnel = await tunnelTo(place, addresses, signal).catch((error: unknown) => {
+      free()
+      throw error
+    })
     const socket = connect({
-      ...place,
-      ...(isIP(place.host) === 0 ? { servername: place.host } : {}),
-      lookup: answering(addresses),
+      ...(tunnel ? { socket: tunnel } : { ...place, lookup: answering(addresses) }),
+      ...(isIP(place.host) === 0 ? { servername: place.host } : { host: place.host }),
       secureContext: trusting(isListed ? ca : undefined),
       rejectUnauthorized: true,
       ALPNProtocols: protocol === 'either' ? offered('h2', 'http/1.1') : offered(protocol),
@@ -64,7 +90,7 @@ export function createConnectors({ destinations, lookup, ca, takeSocket, connect
     socket.once('close', free)
     socket.setNoDelay(true)
     try {
-      await Promise.race([secured(socket, place, addresses), late])
+      await Promise.race([secured(socket, place, tunnel ? undefined : addresses), late])
       if (protocol === 'h2' && socket.alpnProtocol !== 'h2') throw tlsFailure(place.host, 'no HTTP/2')
       return socket
     } catch (error) {
@@ -143,12 +169,21 @@ function answering(addresses: string[]): LookupFunction {
   }
 }
 
-/** Resolves after the TLS handshake, on a socket whose peer is one of the checked addresses. */
-function secured(socket: TLSSocket, { host }: Place, addresses: string[]): Promise<void> {
-  const judged = new Set(addresses.map(comparable))
+function isDirect(proxy: EgressProxy, place: Place, addresses: readonly string[]): boolean {
+  if (namesPlace(proxy.direct, place)) return true
+  return addresses.length > 0 && addresses.every((address) => hasAddress(proxy.direct, address))
+}
+
+/**
+ * Resolves after the TLS handshake, on a socket whose peer is one of the checked addresses. In a tunnel (no `addresses`) the
+ * peer is the proxy, which was asked for one of them.
+ */
+function secured(socket: TLSSocket, { host }: Place, addresses: string[] | undefined): Promise<void> {
+  const judged = new Set(addresses?.map(comparable))
   return new Promise((resolve, reject) => {
-    let isConnected = false
+    let isConnected = addresses === undefined
     socket.once('connect', () => {
+      if (isConnected) return
       isConnected = true
       const { remoteAddress } = socket
       if (remoteAddress !== undefined && judged.has(comparable(remoteAddress))) return

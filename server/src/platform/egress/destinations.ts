@@ -55,16 +55,24 @@ const patienceMs = 5000
 
 export type Destinations = ReturnType<typeof createDestinations>
 
+/** Whether an entry names the place itself. */
+export function namesPlace(entries: readonly AllowEntry[], { host, port }: Place): boolean {
+  return entries.some((entry) => entry.kind === 'place' && entry.host === host && entry.port === port)
+}
+
+/** Whether a range among the entries has the address. */
+export function hasAddress(entries: readonly AllowEntry[], text: string): boolean {
+  const address = parseAddress(text)
+  return address !== undefined && entries.some((one) => one.kind === 'range' && contains(one.range, address))
+}
+
 export function createDestinations(allow: readonly AllowEntry[], lookup: Lookup) {
-  const listsPlace = ({ host, port }: Place) =>
-    allow.some((entry) => entry.kind === 'place' && entry.host === host && entry.port === port)
+  const listsPlace = (place: Place) => namesPlace(allow, place)
 
   /** Whether an entry of the list allows the address, even if it is public anyway. */
   const listsAddress = (text: string, place: Place, suppliedBy: SuppliedBy): boolean => {
-    const address = parseAddress(text)
-    if (!address) return false
-    if (listsPlace(place)) return true
-    return suppliedBy === 'operator' && allow.some((one) => one.kind === 'range' && contains(one.range, address))
+    if (!parseAddress(text)) return false
+    return listsPlace(place) || (suppliedBy === 'operator' && hasAddress(allow, text))
   }
 
   /** Why this address is refused for this place; undefined if it is allowed. */
@@ -93,6 +101,7 @@ export function createDestinations(allow: readonly AllowEntry[], lookup: Lookup)
   return {
     judge,
     listsAddress,
+    listsPlace,
 
     /** Throws if a call would be refused because of the URL's text (scheme, userinfo, literal address, port), without DNS. */
     judgeUrl,

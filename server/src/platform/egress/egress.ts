@@ -7,6 +7,7 @@ import { collect, stream } from './answers.ts'
 import type { Protocol } from './connector.ts'
 import { createDestinations } from './destinations.ts'
 import type { AllowEntry, SuppliedBy } from './destinations.ts'
+import type { EgressProxy } from './egress-proxy.ts'
 import type { BodyStream, EgressLimits, Exchange } from './exchange.ts'
 import { createFetch } from './fetch.ts'
 import { withUserAgent } from './header-lists.ts'
@@ -45,16 +46,20 @@ export function createEgress(needs: {
   /** Sent with requests that have no User-Agent of their own. */
   userAgent: string
   ca?: string
+  /** All connections go through it. */
+  proxy?: EgressProxy | undefined
   lookup?: Lookup
   /** How many processes share this machine's memory. */
   processes?: number
   bounds?: PoolBounds
 }) {
-  const { allow, userAgent, ca, lookup = createResolver(), processes = 1 } = needs
+  const { allow, userAgent, ca, proxy, lookup = createResolver(), processes = 1 } = needs
   const bounds = needs.bounds ?? { maxSocketsPerPool, maxSockets: socketBound(processes) }
-  const destinations = createDestinations(allow, lookup)
+  // Names that only the proxy can resolve are not asked for in advance either.
+  const lookupEarly: Lookup = proxy?.resolvesNames ? () => Promise.resolve([]) : lookup
+  const destinations = createDestinations(allow, lookupEarly)
   const { judgeUrl, judgePageUrl, judgeName } = destinations
-  const pools = createPools({ destinations, lookup, ca, connectMs, bounds })
+  const pools = createPools({ destinations, lookup, ca, proxy, connectMs, bounds })
 
   const over =
     <T>(protocol: Protocol, read: (shared: SharedSockets, call: Exchange) => Promise<T>, maySendAgain = false) =>

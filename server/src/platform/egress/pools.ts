@@ -8,6 +8,7 @@ import { createSemaphore } from '../limits/semaphore.ts'
 import { createConnectors } from './connector.ts'
 import type { Protocol } from './connector.ts'
 import type { Destinations, SuppliedBy } from './destinations.ts'
+import type { EgressProxy } from './egress-proxy.ts'
 import type { Lookup } from './resolver.ts'
 import { openSockets } from './sockets.ts'
 import type { Sockets } from './sockets.ts'
@@ -66,6 +67,7 @@ export function createPools(needs: {
   destinations: Destinations
   lookup: Lookup
   ca: string | undefined
+  proxy?: EgressProxy | undefined
   connectMs: number
   bounds: PoolBounds
 }) {

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Database } from '../database/database.ts'
 import { createEgress } from '../egress/egress.ts'
+import { egressProxyOf } from '../egress/egress-settings.ts'
 import type { Http } from '../http/http.ts'
 import type { Log } from '../operations/log.ts'
 import type { Metrics } from '../operations/metrics.ts'
@@ -47,6 +48,7 @@ export function startTelemetry(needs: TelemetryNeeds, endpoint: URL): Telemetry 
   const egress = createEgress({
     allow: [{ kind: 'place', host: endpoint.hostname.replace(/^\[|\]$/g, ''), port: Number(endpoint.port || 443) }],
     userAgent: `Sallyport/${version}`,
+    proxy: egressProxyOf(config),
     ...(config.egressCaFile && { ca: config.egressCaFile.pem }),
     bounds: { maxSocketsPerPool: 1, maxSockets: 1 },
   })
