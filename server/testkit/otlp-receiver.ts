@@ -1,8 +1,10 @@
 /** A real collector's front on loopback, over TLS: it takes OTLP/HTTP JSON and refuses what the specification refuses. */
 import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
 import type { TestContext } from 'node:test'
 import type { Environment } from '../src/platform/config/settings.ts'
 import { startCallbackReceiver } from './callback-receiver.ts'
+import { assertIsOtlp } from './otlp-definitions.ts'
 import type { CallbackReceiver } from './callback-receiver.ts'
 
 type Attributes = Record<string, string>
@@ -38,10 +40,14 @@ export interface OtlpReceiver extends CallbackReceiver {
 
 export async function startOtlpReceiver(t: Pick<TestContext, 'after'>): Promise<OtlpReceiver> {
   const receiver = await startCallbackReceiver(t)
+  const judged = new Set<object>()
   const bodiesAt = (path: string) =>
     receiver.received.flatMap((one): any[] => {
       assert.equal(one.headers['content-type'], 'application/json')
-      return one.path === path ? [JSON.parse(one.body)] : []
+      if (one.path !== path) return []
+      if (!judged.has(one)) assertIsOtlp(path.endsWith('traces') ? 'traces' : 'metrics', one.body)
+      judged.add(one)
+      return [JSON.parse(one.body)]
     })
   return {
     ...receiver,
@@ -56,6 +62,39 @@ export async function startOtlpReceiver(t: Pick<TestContext, 'after'>): Promise<
       const newest = bodiesAt('/otlp/v1/metrics').at(-1)
       return newest === undefined ? [] : partsOf(newest, 'Metrics', 'metrics').flatMap(readMetric)
     },
+  }
+}
+
+export interface OtherReceiver {
+  settings: Environment
+  /** As that server has read them. */
+  spans: () => { name: string; attributes: { key: string; value: { stringValue?: string } }[] }[]
+  metricNames: () => string[]
+  /** Everything that it got. */
+  text: () => string
+}
+
+/** A receiver that others have written, over plain http on loopback, where collectors usually listen. */
+export async function startOtherReceiver(t: Pick<TestContext, 'after'>): Promise<OtherReceiver> {
+  const { MockOtlpServer } = createRequire(import.meta.url)('@elastic/mockotlpserver')
+  const [traces, metrics, requests]: [any[], any[], any[]] = [[], [], []]
+  const server = new MockOtlpServer({
+    ...{ services: ['http'], httpHostname: '127.0.0.1', httpPort: 0, logLevel: 'fatal' },
+    onTrace: (one: object) => traces.push(one),
+    onMetrics: (one: object) => metrics.push(one),
+    onRequest: (one: object) => requests.push(one),
+  })
+  await server.start()
+  t.after(() => server.close())
+  return {
+    settings: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: String(server.httpUrl),
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+      OTEL_METRIC_EXPORT_INTERVAL: '100',
+    },
+    spans: () => traces.flatMap((one) => partsOf(one, 'Spans', 'spans')),
+    metricNames: () => metrics.flatMap((one) => partsOf(one, 'Metrics', 'metrics').map(({ name }) => name)),
+    text: () => JSON.stringify([traces, metrics, requests]),
   }
 }
 

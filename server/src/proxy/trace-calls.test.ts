@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import type { ReceiverFault } from '../../testkit/callback-receiver.ts'
 import { accessToken, startCalling, startOAuthCalling } from '../../testkit/calling.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
-import { startOtlpReceiver } from '../../testkit/otlp-receiver.ts'
+import { startOtherReceiver, startOtlpReceiver } from '../../testkit/otlp-receiver.ts'
 import type { OtlpReceiver, ReceivedSpan } from '../../testkit/otlp-receiver.ts'
+import type { Environment } from '../platform/config/settings.ts'
 import { leftOf, secretForms } from '../../testkit/secret-forms.ts'
 import type { Reply } from '../../testkit/service.ts'
 
@@ -158,6 +160,7 @@ test('metrics have the values and buckets that Prometheus sees', async (t) => {
 const faults: [string, ReceiverFault | 'down'][] = [
   ['does not answer', 'holds'],
   ['answers 500', { status: 500 }],
+  ['is overloaded', { status: 503 }],
   ['closes the connection', 'hangs up'],
   ['closes it in the middle of its answer', 'dies'],
   ['answers without an end', 'trickles'],
@@ -174,7 +177,8 @@ for (const [what, fault] of faults) {
       settings: { ...receiver.settings, SALLYPORT_EGRESS_ALLOW: '127.0.0.0/8' },
     })
     const tried = () => (fault === 'down' || receiver.received.length > 0 ? true : undefined)
-    for (let calls = 0; calls < 3; calls++) assert.equal((await proxy()).status, 200)
+    const first = await proxy()
+    for (const reply of [first, await proxy(), await proxy()]) assert.equal(reply.status, 200)
     await until(tried)
     assert.equal((await proxy()).status, 200)
     const said = (text: string) => service.log.filter((line) => line.includes(text)).length
@@ -187,48 +191,66 @@ for (const [what, fault] of faults) {
     const reply = await proxy()
     assert.equal((await traceOf(receiver, reply)).root.attributes['http.response.status_code'], '200')
     assert.ok(said('takes no telemetry') <= 1)
+    // What it said that it did not take is there too.
+    if (what === 'is overloaded') await traceOf(receiver, first)
   })
 }
 
-test('no credential reaches the collector, in any form', async (t) => {
-  const receiver = await startOtlpReceiver(t)
-  const collectorsKey = 'Xk29-collector-key-Vb71mQzR'
-  const settings = {
-    ...receiver.settings,
-    OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${collectorsKey}`,
-    SALLYPORT_TRACEPARENT_PROVIDERS: 'acme',
-    SALLYPORT_EGRESS_ALLOW: '127.0.0.0/8',
-  }
+const collectorsKey = 'Xk29-collector-key-Vb71mQzR'
+const [query, header, content] = ['qS83-in-the-query-Lm4Wd', 'hT51-in-a-header-Pq7Xz', 'bU62-in-the-body-Rn9Yc']
+
+/** Credentials and secrets of all kinds in every place of a request; the last answer, and all of them. */
+async function callWithSecrets(t: TestContext, settings: Environment) {
   const { service, agent, grantId, proxy, upstream } = await startCalling(t, 'sqlite', {
-    settings,
+    settings: {
+      ...settings,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${collectorsKey}`,
+      SALLYPORT_TRACEPARENT_PROVIDERS: 'acme',
+      SALLYPORT_EGRESS_ALLOW: '127.0.0.0/8',
+    },
     answer: (response, { headers }) => {
       response.setHeader('x-reflected', headers.authorization ?? '').end(headers.authorization)
     },
   })
   const { token: session, cookie } = await service.logIn({ email: 'grace@example.com' })
-  const [query, header, content] = ['qS83-in-the-query-Lm4Wd', 'hT51-in-a-header-Pq7Xz', 'bU62-in-the-body-Rn9Yc']
   await proxy({ method: 'POST', url: `${upstream.url}?key=${query}`, headers: { 'x-key': header }, body: { content } })
   await proxy({ url: `https://elsewhere.example/${query}` })
   await service.call('POST', '/v4/proxy', { token: `${agent.token}x`, body: { grant_id: query, [content]: header } })
   await service.call('GET', `/v4/audit/${query}?secret=${query}`, { headers: { cookie, 'x-key': header } })
   await service.call('GET', `/${query}/${header}`, { token: session })
   const last = await service.call('POST', `/v4/grants/${grantId}/revoke`, { token: agent.token })
+  const secrets = { accessToken, agent: agent.token, session, admin: service.adminToken, query, header, content }
+  return { last, secrets, ids: [agent.agentId, grantId] }
+}
+
+function assertNoneOf(secrets: Record<string, string>, got: string): void {
+  const bytes = Buffer.from(got)
+  for (const [name, secret] of Object.entries(secrets)) {
+    for (const form of secretForms) assert.equal(leftOf(bytes, form, secret), undefined, `${name}, ${form.name}`)
+  }
+}
+
+test('no credential reaches the collector, in any form', async (t) => {
+  const receiver = await startOtlpReceiver(t)
+  const { last, secrets, ids } = await callWithSecrets(t, receiver.settings)
   await traceOf(receiver, last)
   await until(() => (receiver.points().length > 0 ? true : undefined))
   assert.ok(receiver.received.every(({ headers }) => headers['authorization'] === `Bearer ${collectorsKey}`))
-  const got = Buffer.from(receiver.received.map(({ path, body }) => `${path}\n${body}`).join('\n'))
-  assert.ok(got.includes(agent.agentId) && got.includes(grantId))
-  const secrets = {
-    accessToken,
-    agent: agent.token,
-    session,
-    admin: service.adminToken,
-    collectorsKey,
-    query,
-    header,
-    content,
-  }
-  for (const [name, secret] of Object.entries(secrets)) {
-    for (const form of secretForms) assert.equal(leftOf(got, form, secret), undefined, `${name}, ${form.name}`)
-  }
+  const got = receiver.received.map(({ path, body }) => `${path}\n${body}`).join('\n')
+  for (const id of ids) assert.ok(got.includes(id))
+  assertNoneOf({ ...secrets, collectorsKey }, got)
+})
+
+test('a receiver of others, on loopback without TLS, gets spans and metrics, and no credential', async (t) => {
+  const receiver = await startOtherReceiver(t)
+  const { last, secrets, ids } = await callWithSecrets(t, receiver.settings)
+  const requestId = last.headers['x-request-id']
+  const isLast = ({ attributes }: ReturnType<typeof receiver.spans>[number]) =>
+    attributes.some(({ key, value }) => key === 'sallyport.request_id' && value.stringValue === requestId)
+  await until(() => receiver.spans().find(isLast))
+  await until(() => receiver.metricNames().find((name) => name === 'sallyport_proxy_calls_total'))
+  const names = new Set(receiver.spans().map(({ name }) => name))
+  for (const name of ['POST /v4/proxy', 'record call', 'upstream request']) assert.ok(names.has(name), name)
+  for (const id of ids) assert.ok(receiver.text().includes(id))
+  assertNoneOf(secrets, receiver.text())
 })

@@ -4,7 +4,17 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import type { Environment } from './settings.ts'
-import { ConfigError, integer, oneOf, optional, readSecret, readSetting, setting, text } from './settings.ts'
+import {
+  ConfigError,
+  integer,
+  oneOf,
+  optional,
+  otlpEndpoint,
+  readSecret,
+  readSetting,
+  setting,
+  text,
+} from './settings.ts'
 
 function problemOf(read: () => unknown): string {
   try {
@@ -119,4 +129,24 @@ test('an internal error while reading a setting is not blamed on the operator', 
     throw new RangeError('ours')
   })
   assert.throws(() => readSetting('NAME', broken, {}), RangeError)
+})
+
+test('a collector is https, or http on this machine alone', () => {
+  for (const url of [
+    'https://collector.example.com:4318',
+    'http://localhost:4318',
+    'http://[::1]/otlp',
+    'http://127.1',
+  ]) {
+    assert.ok(otlpEndpoint(url))
+  }
+  for (const url of [
+    'http://collector.example.com',
+    'http://localhost.example',
+    'http://0.0.0.0',
+    'https://a/?b',
+    'x',
+  ]) {
+    assert.throws(() => otlpEndpoint(url), TypeError, url)
+  }
 })

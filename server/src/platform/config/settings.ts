@@ -6,6 +6,7 @@ import { isIP } from 'node:net'
 import { parseRange } from '@sallyport/protocol/public-address'
 import { parseAllowEntry } from '../egress/destinations.ts'
 import type { AllowEntry } from '../egress/destinations.ts'
+import { isLoopbackName } from '../egress/loopback-http.ts'
 import { Secret } from '../secret.ts'
 
 export type Environment = Record<string, string | undefined>
@@ -171,8 +172,9 @@ export const baseUrl = url(
 )
 
 export const otlpEndpoint = url(
-  ({ protocol, href, origin, pathname }) => protocol === 'https:' && href === origin + pathname,
-  'an https URL without a query, such as https://collector.example.com:4318',
+  ({ protocol, hostname, href, origin, pathname }) =>
+    (protocol === 'https:' || (protocol === 'http:' && isLoopbackName(hostname))) && href === origin + pathname,
+  'an https URL without a query, such as https://collector.example.com:4318, or http on this machine, such as http://localhost:4318',
 )
 
 export const httpsOrigin = url(

@@ -5,7 +5,7 @@ import type { SecretSource } from '../config/settings.ts'
 export const otlpSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     null,
-    'The https URL of a collector that gets traces and metrics as OTLP/HTTP JSON, at /v1/traces and /v1/metrics below it',
+    'The URL of a collector, https or on this machine, that gets traces and metrics as OTLP/HTTP JSON, at /v1/traces and /v1/metrics below it',
     optional(otlpEndpoint),
   ),
   OTEL_BSP_SCHEDULE_DELAY: setting('5000', 'Milliseconds between exports of spans', integer(100, 300_000)),

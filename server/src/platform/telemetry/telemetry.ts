@@ -5,6 +5,7 @@ import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Database } from '../database/database.ts'
 import { createEgress } from '../egress/egress.ts'
 import { egressProxyOf } from '../egress/egress-settings.ts'
+import { collectFromLoopback } from '../egress/loopback-http.ts'
 import type { Http } from '../http/http.ts'
 import type { Log } from '../operations/log.ts'
 import type { Metrics } from '../operations/metrics.ts'
@@ -55,7 +56,8 @@ export function startTelemetry(needs: TelemetryNeeds, endpoint: URL): Telemetry 
   const exporter = createExporter({
     endpoint,
     headers: readOtlpHeaders(config.otelExporterOtlpHeaders) ?? [],
-    collect: egress.collect,
+    clock,
+    collect: endpoint.protocol === 'http:' ? collectFromLoopback : egress.collect,
     encodeSpans: (spans) => encodeSpans(resource, spans),
     encodeMetrics: async () => {
       const times = { startMs, nowMs: clock().getTime() }
