@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { isAbsolute } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { isAbsolute, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { isLoopback } from '../platform/config/platform-settings.ts'
 import { readConfig, secretSettings, settings, unknownSettings } from './config.ts'
@@ -279,4 +280,13 @@ test('loopback addresses are recognised, and lookalikes are not', () => {
     '::ffff:127.0.0.1',
   ]
   for (const host of others) assert.ok(!isLoopback(host), host)
+})
+
+test('variables of the command line are not taken for misspelled settings', () => {
+  const folder = resolve(import.meta.dirname, '../../../cli/src')
+  const files = globSync('**/*.ts', { cwd: folder, exclude: (name) => name.endsWith('.test.ts') })
+  const text = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n')
+  const names = [...new Set(text.match(/\bSALLYPORT_[A-Z_]*[A-Z]\b/g))]
+  assert.ok(names.includes('SALLYPORT_URL') && names.length > 5)
+  assert.deepEqual(unknownSettings(Object.fromEntries(names.map((name) => [name, 'x']))), [])
 })

@@ -43,9 +43,12 @@ export function readConfig(env: Environment): Config {
   return { ...config, baseUrl: config.baseUrl ?? defaultBaseUrl(config) }
 }
 
+/** What the command line (`sallyport`) reads, which may run in the same environment. */
+const ofCommandLine = ['AGENT_TOKEN', 'CONFIG_DIR', 'MCP_TOKEN', 'PROFILE', 'SESSION_TOKEN', 'URL']
+
 /** Variables with our prefix that are not settings: most likely misspelled. */
 export function unknownSettings(env: Environment): string[] {
   const secret = Object.keys(secretSettings).flatMap((name) => [name, `${name}_FILE`, `${name}_COMMAND`])
-  const known = new Set([...Object.keys(settings), ...secret])
+  const known = new Set([...Object.keys(settings), ...secret, ...ofCommandLine.map((name) => `SALLYPORT_${name}`)])
   return Object.keys(env).filter((name) => name.startsWith('SALLYPORT_') && !known.has(name))
 }
