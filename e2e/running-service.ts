@@ -15,7 +15,7 @@ import { freePort } from '../server/testkit/ports.ts'
 import { callService } from './http-call.ts'
 import type { Call, Reply } from './http-call.ts'
 
-const executable = resolve(import.meta.dirname, '../server/bin/sallyport-server.mjs')
+export const thisBuild = resolve(import.meta.dirname, '../server/bin/sallyport-server.mjs')
 const guardMs = 60_000
 /** The service closes a connection that is idle for longer; a test that blocked its own process sees that too late. */
 const reuseMs = 2_000
@@ -47,8 +47,8 @@ export interface RunningService {
   exited: () => Promise<Exit>
   stop: () => Promise<Exit>
   kill: () => Promise<Exit>
-  /** Starts it again on the same data and port, after a stop or kill. Changed settings stay changed. */
-  startAgain: (changes?: Environment) => Promise<void>
+  /** Starts it again on the same data and port, after a stop or kill. Changed settings and places stay changed. */
+  startAgain: (changes?: Environment, elsewhere?: Place) => Promise<void>
 }
 
 /** A folder that is deleted when the test ends, after its processes have exited. */
@@ -101,8 +101,9 @@ export async function startService(
   t: Scope,
   engine: Engine,
   changes: Environment = {},
-  place: Place = {},
+  given: Place = {},
 ): Promise<RunningService> {
+  const place = { ...given }
   const env = await settingsFor(t, engine, changes)
   const dataDir = env['SALLYPORT_DATA_DIR'] ?? ''
   let earlierLog = ''
@@ -168,8 +169,9 @@ export async function startService(
       signal('SIGKILL')
       return exited()
     },
-    startAgain: async (settings = {}) => {
+    startAgain: async (settings = {}, elsewhere = {}) => {
       Object.assign(env, settings)
+      Object.assign(place, elsewhere)
       earlierLog += running.stderr()
       running = await launch(t, env, place)
       connections = new Agent({ keepAlive: true })
@@ -239,7 +241,7 @@ export interface Place {
 
 export function spawnServer(t: Scope, args: string[], env: Environment, place: Place = {}): Spawned {
   const stdout = place.output === undefined ? 'pipe' : openSync(place.output, 'a')
-  const command = [place.executable ?? executable, ...args]
+  const command = [place.executable ?? thisBuild, ...args]
   const child = spawn(place.node ?? process.execPath, command, { env, stdio: ['ignore', stdout, 'pipe'] })
   if (typeof stdout === 'number') closeSync(stdout)
   const output = { stdout: '', stderr: '' }

@@ -48,14 +48,11 @@ export interface GoodCallsMade {
 const parts = 20
 const patienceMs = 60_000
 
-/** Calls until told to stop, then waits for the last response. */
-export async function callSteadily(
-  { port, upstreamHost, agents, perSecond, name, timeoutMs }: SteadyCalls,
-  goesOn: (index: number) => boolean,
-  note: (call: CallMade) => void,
-): Promise<void> {
+type Order = Omit<SteadyCalls, 'perSecond'>
+
+function caller({ port, upstreamHost, agents, name, timeoutMs }: Order, note: (call: CallMade) => void) {
   const connections = new Agent({ keepAlive: true })
-  const call = async (index: number) => {
+  const call = async (index: number): Promise<void> => {
     const { token, grantId } = agents[index % agents.length] as AgentCredentials
     const url = `https://${upstreamHost}${paths.small}/${name}-${index}`
     const beganAt = performance.now()
@@ -64,6 +61,34 @@ export async function callSteadily(
     const failure = await Promise.race([answered.then(failureIn, errorIn), sleep(patienceMs, noAnswer, { ref: false })])
     note({ index, beganAt, tookMs: performance.now() - beganAt, failure })
   }
+  return { call, end: () => connections.destroy() }
+}
+
+/** Clients that each wait for a response, and a moment, before the next call. */
+export async function callInTurn(
+  { clients, pauseMs, ...order }: Order & { clients: number; pauseMs: number },
+  goesOn: () => boolean,
+  note: (call: CallMade) => void,
+): Promise<void> {
+  const { call, end } = caller(order, note)
+  let index = 0
+  const client = async () => {
+    while (goesOn()) {
+      await call(index++)
+      await sleep(pauseMs)
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  end()
+}
+
+/** Calls until told to stop, then waits for the last response. */
+export async function callSteadily(
+  { perSecond, ...order }: SteadyCalls,
+  goesOn: (index: number) => boolean,
+  note: (call: CallMade) => void,
+): Promise<void> {
+  const { call, end } = caller(order, note)
   const began = performance.now()
   const calls: Promise<void>[] = []
   for (let index = 0; goesOn(index); index++) {
@@ -72,7 +97,7 @@ export async function callSteadily(
     calls.push(call(index))
   }
   await Promise.all(calls)
-  connections.destroy()
+  end()
 }
 
 const noAnswer: CallMade['failure'] = { code: 'no answer', text: `no answer within ${patienceMs / 1000} s` }

@@ -1,4 +1,4 @@
-/** A copy of the working tree whose sources can be changed: packages are linked, our own are copied. */
+/** Copies of the tree whose sources can be changed: packages are linked, our own are copied. */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,6 +13,18 @@ export function copyTree(root: string, to: string): void {
     mkdirSync(dirname(join(to, path)), { recursive: true })
     cpSync(join(root, path), join(to, path), { recursive: true, preserveTimestamps: true })
   }
+  linkAllPackages(root, to)
+}
+
+/** The tree of another commit, not built. */
+export function copyCommit(root: string, commit: string, to: string): void {
+  mkdirSync(to, { recursive: true })
+  const archive = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 1_000_000_000 })
+  execFileSync('tar', ['-x'], { cwd: to, input: archive })
+  linkAllPackages(root, to)
+}
+
+function linkAllPackages(root: string, to: string): void {
   for (const modules of ['node_modules', 'web/node_modules']) {
     if (existsSync(join(root, modules))) linkPackages(join(root, modules), join(to, modules))
   }

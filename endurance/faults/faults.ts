@@ -2,10 +2,11 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually, runServer } from '../../e2e/running-service.ts'
-import type { Environment } from '../../e2e/running-service.ts'
+import { eventually, runServer, thisBuild } from '../../e2e/running-service.ts'
+import type { Environment, Place } from '../../e2e/running-service.ts'
 import { fillDisk } from '../../e2e/small-disk.ts'
 import { freePort } from '../../server/testkit/ports.ts'
+import { buildLastRelease } from './last-release.ts'
 import { closeConnections, exportRecord, openConnections, registerAtOnce } from './many-clients.ts'
 import { exhaustPool, freePool, lockFile, unlockFile } from './locks.ts'
 import { startPgbouncer } from './pgbouncer.ts'
@@ -19,6 +20,8 @@ export interface Fault {
   on: readonly Kind[]
   /** Duration of the fault. */
   seconds: number
+  /** Before anyone calls. */
+  prepare?: (setUp: SetUp) => unknown
   /** May return a note on what callers saw. */
   begin: (setUp: SetUp) => unknown
   /** Removes the cause. May return a note too. */
@@ -27,6 +30,8 @@ export interface Fault {
   check?: (setUp: SetUp) => Promise<string> | string
   /** The fault affects one API host, which additional callers call meanwhile. */
   host?: boolean
+  /** So many clients, each of which calls as soon as it was answered, in place of the steady calls. */
+  clients?: number
   /** Set if no call may fail. */
   servesAll?: readonly Kind[]
 }
@@ -62,8 +67,17 @@ export const faults: readonly Fault[] = [
     name: 'Rolling restart (SIGTERM)',
     on: [instances, pooled],
     seconds: 0,
-    begin: rollingRestart,
+    begin: (setUp) => rollingRestart(setUp),
     servesAll: [instances, pooled],
+  },
+  {
+    name: 'Rolling change to the release before and back, with 32 clients',
+    on: [instances],
+    seconds: 0,
+    clients: 32,
+    prepare: async (setUp) => (setUp.lastRelease = await buildLastRelease(setUp.world.folder)),
+    begin: rollingUpgrade,
+    servesAll: [instances],
   },
   {
     name: 'Stop (SIGTERM) during calls to an API that does not answer',
@@ -242,10 +256,19 @@ function hostFault(name: string, behaviour: 'hangs' | 'resets' | 'refuses'): Fau
   }
 }
 
-async function rollingRestart(setUp: SetUp): Promise<void> {
-  for (const one of setUp.instances) {
+/** To the release before, one instance after the other, and to this version again. */
+async function rollingUpgrade(setUp: SetUp): Promise<string> {
+  const { lastRelease } = setUp
+  if (!lastRelease) throw new Error('the release before is not built')
+  await rollingRestart(setUp, { executable: lastRelease.executable })
+  await rollingRestart(setUp, { executable: thisBuild })
+  return `to ${lastRelease.commit} and back`
+}
+
+async function rollingRestart({ instances: all }: SetUp, place: Place = {}): Promise<void> {
+  for (const one of all) {
     await one.stop()
-    await one.startAgain()
+    await one.startAgain({}, place)
     await eventually(async () => (await one.call('GET', '/readyz')).status === 200, 'it does not become ready')
     // HAProxy notices within two checks, a second apart.
     await sleep(3_000)

@@ -1,7 +1,7 @@
 /** One fault in one set-up: the effect on callers, the time to recover, and the state of the audit log. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Scope } from '../../bench/processes.ts'
-import { callSteadily } from '../good-agents.ts'
+import { callInTurn, callSteadily } from '../good-agents.ts'
 import type { CallMade } from '../good-agents.ts'
 import { recordedCalls, verifyRecord } from '../record.ts'
 import type { Fault } from './faults.ts'
@@ -38,6 +38,8 @@ export interface Seen {
 const perSecond = 25
 const perSecondToHost = 5
 const hostTimeoutMs = 3_000
+/** Of each client, between its calls. */
+const pauseMs = 500
 const calmMs = 3_000
 /** A call that took longer counts as delayed, whatever its result. */
 const heldUpMs = 2_000
@@ -67,7 +69,18 @@ export async function measure(scope: Scope, fault: Fault, setUp: SetUp): Promise
     )
     return { made, ended }
   }
-  const all = [start('calls', world.host, perSecond)]
+  const startClients = (clients: number) => {
+    const made: CallMade[] = []
+    const order = { port, agents, upstreamHost: world.host, name: `${name}-clients`, clients, pauseMs }
+    const ended = callInTurn(
+      order,
+      () => !isOver,
+      (call) => made.push(call),
+    )
+    return { made, ended }
+  }
+  await fault.prepare?.(setUp)
+  const all = [fault.clients === undefined ? start('calls', world.host, perSecond) : startClients(fault.clients)]
   await sleep(calmMs)
   if (fault.host) all.push(start('host', world.failing.host, perSecondToHost, hostTimeoutMs))
   const note: unknown = await fault.begin(setUp)
@@ -88,7 +101,9 @@ export async function measure(scope: Scope, fault: Fault, setUp: SetUp): Promise
   const lost = seen.filter((call) => !onRecord.has(call)).length
   const doubled = seen.length - new Set(seen).size + recorded.length - onRecord.size
   const complaint = await verifyRecord(scope, setUp.victim)
-  const shortfall = (await fault.check?.(setUp)) ?? ''
+  const isUnequal = fault.clients !== undefined && seen.length !== recorded.length
+  const amounts = `${seen.length} calls reached the API, ${recorded.length} are on record`
+  const shortfall = isUnequal ? amounts : ((await fault.check?.(setUp)) ?? '')
   const isMet =
     recoverySeconds < mostRecoverySeconds &&
     lost + doubled === 0 &&
@@ -96,7 +111,9 @@ export async function measure(scope: Scope, fault: Fault, setUp: SetUp): Promise
     shortfall === '' &&
     (callers.failed === 0 || !fault.servesAll?.includes(setUp.kind))
   const found = { callers, callersOfHost, recoverySeconds, lost, doubled, complaint, shortfall, isMet }
-  const notes = [note, noteAtEnd].filter((one) => typeof one === 'string')
+  const notes = [note, noteAtEnd, ...(fault.clients === undefined ? [] : [amounts])].filter(
+    (one) => typeof one === 'string',
+  )
   return { fault, setUp, ...found, note: notes.join('; ') }
 }
 

@@ -19,6 +19,7 @@ import type { AgentCredentials } from '../attack.ts'
 import { startHaproxy } from './haproxy.ts'
 import { startPgbouncer } from './pgbouncer.ts'
 import type { Pgbouncer } from './pgbouncer.ts'
+import type { Build } from './last-release.ts'
 import type { World } from './world.ts'
 
 export const kinds = [
@@ -43,6 +44,8 @@ export interface SetUp {
   disk: string
   /** Only with PostgreSQL. */
   postgres: Postgres | undefined
+  /** Set by faults that need it. */
+  lastRelease?: Build
 }
 
 export interface Postgres {
