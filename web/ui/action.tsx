@@ -12,8 +12,12 @@ const looks: Record<Look, string> = {
   bare: 'text-accent hover:bg-accent-soft',
 }
 
+/** A bar runs along the lower edge, so that the label stays and nothing moves. */
+const busyLook =
+  'relative overflow-hidden aria-busy:cursor-progress aria-busy:after:absolute aria-busy:after:bottom-0 aria-busy:after:left-0 aria-busy:after:h-1 aria-busy:after:w-1/3 aria-busy:after:animate-pass aria-busy:after:bg-current aria-busy:after:content-[""]'
+
 export function buttonLook(look: Look): string {
-  return `inline-flex min-h-10 items-center justify-center gap-2 rounded-lg px-4 py-1.5 text-sm font-semibold wrap-normal transition aria-disabled:opacity-50 aria-disabled:cursor-not-allowed ${looks[look]}`
+  return `inline-flex min-h-10 items-center justify-center gap-2 rounded-lg px-4 py-1.5 text-sm font-semibold wrap-normal transition not-aria-busy:aria-disabled:opacity-50 aria-disabled:cursor-not-allowed ${busyLook} ${looks[look]}`
 }
 
 interface ActionProps {

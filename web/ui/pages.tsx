@@ -2,9 +2,7 @@
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Action } from './action.tsx'
-import { Loading } from './loading.tsx'
-import { describeProblem } from './problem.ts'
-import { Notice } from './view.tsx'
+import { Loading, NotLoaded } from './loading.tsx'
 
 interface PagesProps<Page, Item> {
   query: UseInfiniteQueryResult<InfiniteData<Page>>
@@ -17,17 +15,8 @@ interface PagesProps<Page, Item> {
 }
 
 export function Pages<Page, Item>({ query, recordsOf, empty, look = 'space-y-3', children }: PagesProps<Page, Item>) {
-  if (query.isPending) return <Loading />
-  if (!query.data) {
-    return (
-      <Notice tone="bad">
-        <div className="flex flex-wrap items-center justify-between gap-3">
-          <span>{describeProblem(query.error)}</span>
-          <Action act={() => query.refetch()}>Try again</Action>
-        </div>
-      </Notice>
-    )
-  }
+  if (query.isPending) return <Loading shape="rows" />
+  if (!query.data) return <NotLoaded query={query} />
   const items = query.data.pages.flatMap(recordsOf)
   return (
     <>
