@@ -1,6 +1,7 @@
 /** The page behind the sign-in link. */
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
+import { assertAccessible } from './accessible.ts'
 import {
   base,
   hears,
@@ -14,6 +15,7 @@ import {
   sees,
   shows,
   serve,
+  service,
   sessionIsOver,
   showsWho,
   signIn,
@@ -117,14 +119,58 @@ inBrowser('a link that would switch the user says so first', [], async (visit) =
 
 const failed = ['404 /assets/', 'Failed to fetch dynamically imported module']
 
-inBrowser('a page older than the service says so and reloads', failed, async (visit) => {
+inBrowser('a view that a newer service no longer has says so in its place, and loads again', failed, async (visit) => {
   const page = await signIn(visit, 'ida@example.com')
   await page.route(/assets\/grants-/, (route) => route.fulfill({ status: 404 }))
   await page.getByRole('link', { name: 'Grants' }).click()
-  await page.getByRole('heading', { name: 'Something went wrong' }).waitFor()
+  await sees(page, 'This page couldn’t be loaded')
   await page.unroute(/assets\/grants-/)
-  await press(page, 'Reload')
+  await press(page, 'Try again')
   await sees(page, 'Grants')
+})
+
+const away = [...failed, 'Failed to load resource: net::ERR_', '503 /readyz']
+const awayBanner = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text })
+
+inBrowser(
+  'offline, a view that was not opened before leaves the rest in place, and opens once online',
+  away,
+  async (visit) => {
+    const page = await signIn(visit, 'ida@example.com')
+    await page.context().setOffline(true)
+    await awayBanner(page, 'You’re offline. This page is as of').waitFor()
+    await page.getByRole('link', { name: 'Grants' }).click()
+    await sees(page, 'This page couldn’t be loaded')
+    await press(page, 'Try again')
+    await hears(page, 'This page still can’t be loaded.')
+    await assertAccessible(page)
+    await page.getByRole('link', { name: 'Home', exact: true }).click()
+    await sees(page, 'Home')
+    await page.getByRole('link', { name: 'Grants' }).click()
+    await sees(page, 'This page couldn’t be loaded')
+    await page.context().setOffline(false)
+    await sees(page, 'Grants')
+    await awayBanner(page, 'You’re offline').waitFor({ state: 'detached' })
+  },
+)
+
+inBrowser('while the service is stopped every page says so, and afterwards shows what is new', away, async (visit) => {
+  const page = await signIn(visit, 'ida@example.com')
+  const other = await page.context().newPage()
+  await other.goto(`${base}/account`)
+  await sees(other, 'Account')
+  await service().stop()
+  await awayBanner(page, 'The service can’t be reached.').waitFor()
+  await other.getByRole('link', { name: 'Home', exact: true }).click()
+  await awayBanner(other, 'The service can’t be reached.').waitFor()
+  await press(page, 'Try now')
+  await awayBanner(page, 'The service can’t be reached.').waitFor()
+  await service().startAgain()
+  for (const one of [page, other]) {
+    await awayBanner(one, 'The service can’t be reached.').waitFor({ state: 'detached' })
+  }
+  await press(other, 'Pause all agents')
+  await page.getByText('Their calls are refused until you resume them').waitFor()
 })
 
 inBrowser('the second click of a double click does nothing', [sessionIsOver], async (visit) => {
@@ -236,26 +282,29 @@ inBrowser('a single session can be ended', [sessionIsOver], async (visit) => {
 
 const offline = 'Failed to load resource: net::ERR_INTERNET_DISCONNECTED'
 
-inBrowser('a lost connection is reported, and the same click works again', [notSignedIn, offline], async (visit) => {
-  const page = await visit((await issueLink('ada@example.com')).login_url)
-  await sees(page, 'Sign in as ada?')
-  await page.context().setOffline(true)
-  await press(page, 'Sign in')
-  await hears(page, 'The service isn’t responding')
-  await page.context().setOffline(false)
-  await press(page, 'Sign in')
-  await sees(page, 'Home')
-  await openAccount(page)
-  await press(page, 'Sign out')
-  await sees(page, 'Sign in')
-  await page.context().setOffline(true)
-  await page.getByRole('textbox').fill((await issueLink('ada@example.com')).login_token)
-  await press(page, 'Continue')
-  await sees(page, 'The service can’t be reached')
-  await page.context().setOffline(false)
-  await press(page, 'Try again')
-  await sees(page, 'Sign in as ada?')
-})
+inBrowser(
+  'a lost connection is reported, and the same click works again, or none is needed',
+  [notSignedIn, offline],
+  async (visit) => {
+    const page = await visit((await issueLink('ada@example.com')).login_url)
+    await sees(page, 'Sign in as ada?')
+    await page.context().setOffline(true)
+    await press(page, 'Sign in')
+    await hears(page, 'The service isn’t responding')
+    await page.context().setOffline(false)
+    await press(page, 'Sign in')
+    await sees(page, 'Home')
+    await openAccount(page)
+    await press(page, 'Sign out')
+    await sees(page, 'Sign in')
+    await page.context().setOffline(true)
+    await page.getByRole('textbox').fill((await issueLink('ada@example.com')).login_token)
+    await press(page, 'Continue')
+    await sees(page, 'The service can’t be reached')
+    await page.context().setOffline(false)
+    await sees(page, 'Sign in as ada?')
+  },
+)
 
 inBrowser('an error of the service is shown with its message and request id', ['403 '], async (visit) => {
   const page = await signIn(visit, 'vera@example.com')

@@ -11,7 +11,8 @@ import type { Environment, RunningService } from './running-service.ts'
 
 const port = await freePort()
 export const base = `http://localhost:${port}`
-let service: () => RunningService = () => {
+/** The service of a test file, after `serve()`. */
+export let service: () => RunningService = () => {
   throw new Error('no service: the test file calls serve() first')
 }
 const wanted: BrowserWanted = {}

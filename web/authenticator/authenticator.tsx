@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { ReactNode } from 'react'
+import { AwayBanner } from '../ui/away-banner.tsx'
 import { Loaded } from '../ui/loading.tsx'
 import { MessageLine } from '../ui/message.tsx'
 import { Notice, View } from '../ui/view.tsx'
@@ -63,6 +64,7 @@ function Frame({ children }: { children: ReactNode }) {
       </header>
       <main className="space-y-4">
         <MessageLine />
+        <AwayBanner />
         {children}
       </main>
     </div>

@@ -1,6 +1,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { render } from '../ui/broken.tsx'
 import { Messages } from '../ui/message.tsx'
+import { onReturn } from '../ui/reachability.ts'
 import '../ui/theme.css'
 import { addressOf, takePairingCode } from './address.tsx'
 import { Authenticator } from './authenticator.tsx'
@@ -17,6 +18,8 @@ if ('serviceWorker' in navigator) {
 registerWorker().catch(() => undefined)
 
 const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })
+onReturn(() => void queries.invalidateQueries())
+
 render(
   <QueryClientProvider client={queries}>
     <Messages>

@@ -1,9 +1,10 @@
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { render } from '../ui/broken.tsx'
 import { Messages } from '../ui/message.tsx'
+import { onReturn } from '../ui/reachability.ts'
 import '../ui/theme.css'
 import { Console } from './console.tsx'
-import { lookForSession } from './session.ts'
+import { isSigningOut, lookForSession } from './session.ts'
 
 const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({
@@ -19,6 +20,13 @@ const queries: QueryClient = new QueryClient({
       networkMode: 'always',
     },
   },
+})
+
+onReturn(() => {
+  // After live.ts has begun to connect again.
+  setTimeout(() => {
+    if (!isSigningOut(queries)) void queries.invalidateQueries()
+  })
 })
 
 render(

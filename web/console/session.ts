@@ -68,7 +68,8 @@ export function useSignOut() {
         await end()
         await forgetEverything(null)
       } catch (problem) {
-        void queries.invalidateQueries()
+        // Without a session nothing else would be answered; that is looked for anyway.
+        if (!isProblem(problem, 'unauthenticated')) void queries.invalidateQueries()
         throw problem
       } finally {
         queries.setQueryData(leavingKey, false)

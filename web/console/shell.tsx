@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react'
 import { Link, useRoute } from 'wouter'
 import type { User } from '@sallyport/sdk'
+import { AwayBanner } from '../ui/away-banner.tsx'
 import { Icon } from '../ui/icons.tsx'
 import type { IconName } from '../ui/icons.tsx'
 import { MessageLine } from '../ui/message.tsx'
@@ -48,6 +49,7 @@ export function Shell({ user, children }: { user: User; children: ReactNode }) {
       </header>
       <main className="space-y-4 px-4 pt-6 pb-28 sm:px-8 lg:pt-12 lg:pb-16">
         <MessageLine />
+        <AwayBanner />
         <PausedNotice />
         {children}
       </main>
@@ -102,6 +104,7 @@ export function Frame({ children }: { children: ReactNode }) {
       </header>
       <main className="space-y-4">
         <MessageLine />
+        <AwayBanner />
         {children}
       </main>
     </div>

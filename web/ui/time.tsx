@@ -2,11 +2,17 @@
 import { useEffect, useState } from 'react'
 
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const times = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' })
 const spans = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 
 export function formatMoment(moment: string | Date): string {
   return dates.format(new Date(moment))
+}
+
+/** The time of day, with seconds. */
+export function formatTime(moment: string | number | Date): string {
+  return times.format(new Date(moment))
 }
 
 export function Moment({ at }: { at: string }) {

@@ -8,6 +8,7 @@ import { Action, buttonLook } from '../../ui/action.tsx'
 import { Field, Form } from '../../ui/field.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { isProblem } from '../../ui/problem.ts'
+import { watchedFetch } from '../../ui/reachability.ts'
 import { Card, View } from '../../ui/view.tsx'
 import { ServicePause } from '../pause.tsx'
 import { service } from '../service.ts'
@@ -23,7 +24,7 @@ const parts = [
   { path: '/admin/health', name: 'Health' },
 ]
 
-const asOperator = createAdminClient({ baseUrl: location.origin, asOperator: true })
+const asOperator = createAdminClient({ baseUrl: location.origin, asOperator: true, fetch: watchedFetch })
 
 /** The session of a local operator needs no token. Null if there is no such session. */
 function useOperator() {
@@ -153,7 +154,7 @@ function AdminToken({ onGiven }: { onGiven: (admin: AdminClient) => void }) {
 async function adminWith(adminToken: string): Promise<AdminClient | undefined> {
   // Not a valid header value, so not a token.
   if (!/^[\x21-\x7e]+$/.test(adminToken)) return undefined
-  const admin = createAdminClient({ baseUrl: location.origin, adminToken })
+  const admin = createAdminClient({ baseUrl: location.origin, adminToken, fetch: watchedFetch })
   try {
     await admin.users.list({ limit: 1 }).page()
     return admin
