@@ -1,8 +1,10 @@
 /** Refetches data that changed, while the page is visible. What hidden ones do is in signals/. */
 import { useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useLayoutEffect, useState } from 'react'
 import type { EventTopic } from '@sallyport/protocol/events'
+import { onReturn } from '../ui/reachability.ts'
 import { createCatchUp } from './catch-up.ts'
+import { closeGate } from './reading-gate.ts'
 import { service } from './service.ts'
 import { isSigningOut } from './session.ts'
 
@@ -24,20 +26,37 @@ const keysOf: Record<EventTopic, string[]> = {
 /** The lock that each visible page holds, shared with the others. */
 const onScreen = 'sallyport pages on screen'
 
-const eventTopics = Object.keys(keysOf) as EventTopic[]
+const everything = [...new Set(Object.values(keysOf).flat())]
 
 export function useLive(): void {
   const queries = useQueryClient()
   const isVisible = useIsVisible()
-  useEffect(() => {
+  // Before the effects of the views that are shown, which read.
+  useLayoutEffect(() => {
     if (!isVisible) return
     const leaving = new AbortController()
     holdLock(onScreen, { signal: leaving.signal, mode: 'shared' }, () => untilAborted(leaving.signal))
     const refetch = (key: string) =>
       isSigningOut(queries) ? Promise.resolve() : queries.invalidateQueries({ queryKey: [key] })
     const catchUp = createCatchUp(refetch, pause)
-    void follow(leaving.signal, catchUp)
+    let connection = new AbortController()
+    const connect = () => {
+      connection.abort()
+      connection = new AbortController()
+      const openGate = closeGate()
+      const onReady = () => {
+        catchUp(everything.filter((key) => key !== 'me'))
+        // Who is signed in was asked a moment ago, unless the connection was lost.
+        void queries.invalidateQueries({ queryKey: ['me'], stale: true })
+        openGate()
+      }
+      const signal = AbortSignal.any([leaving.signal, connection.signal])
+      void follow(signal, catchUp, onReady).finally(openGate)
+    }
+    connect()
+    const stop = onReturn(connect)
     return () => {
+      stop()
       leaving.abort()
     }
   }, [queries, isVisible])
@@ -68,17 +87,20 @@ export function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1_000))
 }
 
-export async function follow(signal: AbortSignal, catchUp: (keys: string[]) => void): Promise<void> {
-  const onChange = (topics: EventTopic[]) => {
-    catchUp(topics.flatMap((topic) => keysOf[topic]))
-  }
+export async function follow(
+  signal: AbortSignal,
+  catchUp: (keys: string[]) => void,
+  /** Anything may have changed while disconnected. */
+  onReady = () => {
+    catchUp(everything)
+  },
+): Promise<void> {
   try {
     for await (const { event, data } of service.events({ signal })) {
-      if (event === 'changed') onChange(data.topics)
+      if (event === 'changed') catchUp(data.topics.flatMap((topic) => keysOf[topic]))
       // The session has ended: nothing else would be answered.
       if (event === 'ended') catchUp(['me'])
-      // Anything may have changed while disconnected.
-      if (event === 'ready') onChange(eventTopics)
+      if (event === 'ready') onReady()
     }
   } catch {
     // Without events, the page is still correct whenever it refetches.

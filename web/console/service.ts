@@ -1,5 +1,5 @@
 /** The service's API for the signed-in user. The session is an HttpOnly cookie. */
 import { createUserClient } from '@sallyport/sdk'
-import { watchedFetch } from '../ui/reachability.ts'
+import { gatedFetch } from './reading-gate.ts'
 
-export const service = createUserClient({ fetch: watchedFetch })
+export const service = createUserClient({ fetch: gatedFetch })
