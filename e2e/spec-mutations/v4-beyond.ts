@@ -250,8 +250,8 @@ export const v4Beyond: Mutation[] = [
   {
     row: 'GET /v4/audit/series',
     file: 'server/src/call-log/count-calls.ts',
-    from: "return event === 'proxy.attempt' || event === 'proxy.refused'",
-    to: "return event !== 'proxy.refused'",
+    from: 'return (callEvents as readonly string[]).includes(event)',
+    to: "return event === 'proxy.attempt'",
   },
   {
     row: 'GET /v4/events',

@@ -90,6 +90,12 @@ export const callDoors = ['proxy', 'base_url', 'gateway'] as const
 export type CallDoor = (typeof callDoors)[number]
 
 const Time = Type.String({ format: 'date-time', maxLength: 40 })
+const SearchWords = Text({
+  minLength: 1,
+  maxLength: 200,
+  description: 'Words that must all appear in the method, host and path of a call, as in "POST api.example.com/items"',
+})
+const Outcome = Type.Enum(auditOutcomes, { description: 'Outcome of a call; unknown: none was recorded' })
 const Id = Text({ minLength: 1, maxLength: 100 })
 const listedEvents = auditEvents.filter((event) => !(followUps as readonly string[]).includes(event))
 
@@ -106,16 +112,9 @@ export type AuditFormat = (typeof auditFormats)[number]
 export const ListAuditQuery = Strict({
   ...pagingMembers('aud'),
   ...ofWhat,
-  q: Type.Optional(
-    Text({
-      minLength: 1,
-      maxLength: 200,
-      description:
-        'Words that must all appear in the method, host and path of a call, as in "POST api.example.com/items"',
-    }),
-  ),
+  q: Type.Optional(SearchWords),
   event: Type.Optional(Type.Enum(listedEvents)),
-  outcome: Type.Optional(Type.Enum(auditOutcomes, { description: 'Outcome of a call; unknown: none was recorded' })),
+  outcome: Type.Optional(Outcome),
   since: Type.Optional(Time),
   until: Type.Optional(Time),
   format: Type.Optional(
@@ -165,8 +164,14 @@ export type AuditPage = Static<typeof AuditPage>
 
 export const maxSeriesBuckets = 100
 
+/** The records that are counted as calls. */
+export const callEvents = ['proxy.attempt', 'proxy.refused'] as const satisfies AuditEvent[]
+
 export const AuditSeriesQuery = Strict({
   ...ofWhat,
+  q: Type.Optional(SearchWords),
+  event: Type.Optional(Type.Enum(callEvents, { description: 'Only calls that were made, or only refused ones' })),
+  outcome: Type.Optional(Outcome),
   since: Type.Optional(Type.String({ ...Time, description: 'Default: one day before until' })),
   until: Type.Optional(Type.String({ ...Time, description: 'Default: now; exclusive' })),
   buckets: Type.Optional(
@@ -183,6 +188,9 @@ export const AuditSeries = Type.Object({
   total: Type.Integer(),
   last_call_at: Nullable(Timestamp),
   answered: Counts,
+  answered_errors: Type.Array(Type.Integer(), {
+    description: 'How many of `answered` the host answered with a status of 400 or more',
+  }),
   failed: Counts,
   refused: Counts,
   unknown: Counts,

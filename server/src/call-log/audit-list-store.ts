@@ -1,6 +1,6 @@
 /** Lists audit records, newest first. A call is one record with its hops and its outcome. */
 import { sql } from 'kysely'
-import { followUps } from '@sallyport/protocol/audit'
+import { callEvents, followUps } from '@sallyport/protocol/audit'
 import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
 import { recordColumns } from '../audit/audit-hash.ts'
 import type { RecordRow } from '../audit/audit-hash.ts'
@@ -131,7 +131,7 @@ function matching(
     .selectFrom(candidates.as('r'))
     .select(recordColumns)
     .$if(events !== undefined, (query) => query.where('event', 'in', events ?? []))
-    .$if(words !== undefined, (query) => query.where('event', 'in', ['proxy.attempt', 'proxy.refused']))
+    .$if(words !== undefined, (query) => query.where('event', 'in', callEvents))
     .$if(agentId !== undefined, (query) => query.where('agent_id', '=', agentId ?? ''))
     .$if(grantId !== undefined, (query) => query.where('grant_id', '=', grantId ?? ''))
     .$if(connectionId !== undefined, (query) => query.where('connection_id', '=', connectionId ?? ''))

@@ -23,9 +23,14 @@ async function startCounting(t: TestContext, engine: Engine) {
   const { userId } = user
   const put = (seconds: number, record: Partial<AuditRecord> = {}, tx = service.database.queries) =>
     audit.append(tx, { event: 'proxy.attempt', at: new Date(noon + seconds * 1000), userId, ...record })
-  const called = async (seconds: number, outcome: 'answered' | 'failed', record: Partial<AuditRecord> = {}) => {
+  const called = async (
+    seconds: number,
+    outcome: 'answered' | 'failed',
+    record: Partial<AuditRecord> = {},
+    result: AuditRecord['detail'] = {},
+  ) => {
     const auditId = await put(seconds, record)
-    await put(seconds + 30, { ...record, auditId, event: 'proxy.outcome', outcome })
+    await put(seconds + 30, { ...record, auditId, event: 'proxy.outcome', outcome, detail: result })
   }
   const series = async (query: string, token = user.token) =>
     (await service.call('GET', `/v4/audit/series?${query}`, { token })).body
@@ -36,9 +41,9 @@ onBothDatabases('calls over time', (engine) => {
   test('are counted by start time and outcome, and nothing else is counted', async (t) => {
     const { user, adminToken, put, called, series, call } = await startCounting(t, engine)
     await called(-0.001, 'answered')
-    await called(0, 'answered')
+    await called(0, 'answered', {}, { status: 204 })
     await called(59.999, 'failed')
-    await called(60, 'answered')
+    await called(60, 'answered', {}, { status: 404 })
     await put(119)
     await put(120, { event: 'proxy.refused', outcome: 'refused', detail: { code: 'host_not_allowed' } })
     await put(120, { event: 'session.started' })
@@ -49,7 +54,7 @@ onBothDatabases('calls over time', (engine) => {
     const query = `since=${after(0)}&until=${after(180)}&buckets=3`
     const expected = {
       ...{ grant_id: null, total: 5, last_call_at: after(120) },
-      ...{ answered: [1, 1, 0], failed: [1, 0, 0], refused: [0, 0, 1], unknown: [0, 1, 0] },
+      ...{ answered: [1, 1, 0], answered_errors: [0, 1, 0], failed: [1, 0, 0], refused: [0, 0, 1], unknown: [0, 1, 0] },
     }
     const counted = await series(query)
     assert.deepEqual(counted, {
@@ -86,6 +91,26 @@ onBothDatabases('calls over time', (engine) => {
       'the busiest first',
     )
     assert.deepEqual((await series(`since=${after(-9)}&until=${after(-1)}&buckets=1&by=grant`)).series, [])
+  })
+
+  test('follow the search, the event and the outcome that filter the list', async (t) => {
+    const { called, put, series } = await startCounting(t, engine)
+    const items = { host: 'api.example.com', path: '/items' }
+    await called(1, 'answered', { detail: { method: 'GET', ...items } }, { status: 503 })
+    await called(2, 'failed', { detail: { method: 'POST', ...items } })
+    await put(3, { event: 'proxy.refused', outcome: 'refused', detail: { method: 'POST', ...items } })
+    await called(4, 'answered', { detail: { method: 'POST', host: 'api.example.com', path: '/others' } })
+    const counted = async (filter: string) => {
+      const reply = await series(`since=${after(0)}&until=${after(60)}&buckets=1&${filter}`)
+      const [{ total, answered, answered_errors: errors, failed, refused }] = reply.series
+      return [total, ...answered, ...errors, ...failed, ...refused]
+    }
+    assert.deepEqual(await counted('q=/items'), [3, 1, 1, 1, 1])
+    assert.deepEqual(await counted('q=post%20/items'), [2, 0, 0, 1, 1])
+    assert.deepEqual(await counted('q=/items&outcome=refused'), [1, 0, 0, 0, 1])
+    assert.deepEqual(await counted('outcome=answered'), [2, 2, 1, 0, 0])
+    assert.deepEqual(await counted('event=proxy.attempt&q=post'), [2, 1, 0, 1, 0])
+    assert.equal((await series('event=session.started')).error.field, 'event')
   })
 
   test('beyond the limit are counted from a time that the response names', async (t) => {

@@ -7,6 +7,7 @@ import type { Http } from '../platform/http/http.ts'
 import { readerKey } from '../platform/http/limit-lists.ts'
 import { momentOf, scopeOf } from './audit-routes.ts'
 import type { ReadBudget } from '../platform/limits/read-budget.ts'
+import { wordsIn } from './call-search.ts'
 import type { CallSeriesStore } from './call-series-store.ts'
 import { startsOf } from './call-series.ts'
 import type { Series, Span } from './call-series.ts'
@@ -35,7 +36,7 @@ export function callSeriesRoutes(http: Http, needs: SeriesRouteNeeds): void {
         summary: 'Count calls over time by outcome',
         description:
           'Counts between `since` and `until` in `buckets` parts of equal length. To count by local days, align both to ' +
-          'local midnights. A call is counted when it starts. Only the newest 20 000 records are counted completely; ' +
+          'local midnights. A call is counted when it starts. `q`, `event` and `outcome` are as in the list. Only the newest 20 000 records are counted completely; ' +
           '`complete_since` is the time from which counts are complete.',
         querystring: AuditSeriesQuery,
         response: { 200: AuditSeriesReply },
@@ -49,6 +50,9 @@ export function callSeriesRoutes(http: Http, needs: SeriesRouteNeeds): void {
         grantId: query.grant_id,
         connectionId: query.connection_id,
         provider: query.provider,
+        event: query.event,
+        outcome: query.outcome,
+        words: wordsIn(query.q),
       }
       const caller = readerKey(request)
       needs.reads.assertLeft(caller)

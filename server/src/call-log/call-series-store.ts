@@ -18,11 +18,23 @@ export interface SeriesRow {
   outcome: AuditOutcome | null
   /** The detail of a record that stands for several refusals. */
   summary: string | null
+  /** The detail of the outcome. */
+  result: string | null
+  /** The detail of a call, if it was asked for. */
+  call: string | null
 }
+
+const resultOf = sql<string | null>`
+  (select o.detail from audit_records o where o.audit_id = r.audit_id and o.event = 'proxy.outcome' limit 1)`
 
 export const callSeriesStore = {
   /** All records that were read, calls or not: the last one is the cursor of the next batch. */
-  read: (queries: Queries, scope: AuditScope, span: AuditSpan, limit: number): Promise<SeriesRow[]> =>
+  read: (
+    queries: Queries,
+    scope: AuditScope,
+    span: AuditSpan,
+    { limit, withCalls }: { limit: number; withCalls: boolean },
+  ): Promise<SeriesRow[]> =>
     queries
       .selectFrom(recordsIn(queries, scope, span, recordColumns).limit(limit).as('r'))
       .select(['r.audit_id as auditId', 'r.event', 'r.at', 'r.agent_id as agentId', 'r.grant_id as grantId'])
@@ -30,6 +42,8 @@ export const callSeriesStore = {
       .select(
         sql<string | null>`case when r.event = 'proxy.refused' and r.outcome is null then r.detail end`.as('summary'),
       )
+      .select(resultOf.as('result'))
+      .select(withCalls ? 'r.detail as call' : sql<null>`null`.as('call'))
       .orderBy('r.audit_id', 'desc')
       .$castTo<SeriesRow>()
       .execute(),

@@ -11,6 +11,8 @@ export interface CountedCall {
   grantId: string | null
   at: number
   outcome: AuditOutcome
+  /** It was answered, with a status of 400 or more. */
+  isErrorAnswer: boolean
   /** A record may stand for several calls. */
   count: number
 }
@@ -19,8 +21,10 @@ export interface Series {
   grantId: string | null
   total: number
   lastCallAt: number
-  counts: Record<AuditOutcome, number[]>
+  counts: Record<Counted, number[]>
 }
+
+type Counted = AuditOutcome | 'answered_errors'
 
 /** Where each bucket begins, in whole milliseconds. */
 export function startsOf({ since, until, buckets }: Span): Date[] {
@@ -44,12 +48,15 @@ export function addTo(series: Map<string | null, Series>, span: Span, key: strin
   series.set(key, one)
   one.total += call.count
   one.lastCallAt = Math.max(one.lastCallAt, call.at)
-  const counts = one.counts[call.outcome]
-  counts[bucket] = (counts[bucket] ?? 0) + call.count
+  const counted: Counted[] = call.isErrorAnswer ? [call.outcome, 'answered_errors'] : [call.outcome]
+  for (const name of counted) {
+    const counts = one.counts[name]
+    counts[bucket] = (counts[bucket] ?? 0) + call.count
+  }
 }
 
 export function emptySeries(grantId: string | null, buckets: number): Series {
   const zeros = () => Array.from({ length: buckets }, () => 0)
-  const counts = { answered: zeros(), failed: zeros(), refused: zeros(), unknown: zeros() }
+  const counts = { answered: zeros(), answered_errors: zeros(), failed: zeros(), refused: zeros(), unknown: zeros() }
   return { grantId, total: 0, lastCallAt: 0, counts }
 }
