@@ -24,7 +24,7 @@ export function Shell({ user, children }: { user: User; children: ReactNode }) {
   useLive()
   useSignals(user)
   return (
-    <div className="mx-auto max-w-6xl lg:grid lg:grid-cols-[13.5rem_minmax(0,1fr)]">
+    <div className="lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
       <header className="sticky top-0 z-10 flex items-center justify-between border-b border-line bg-ground px-4 py-3 lg:h-dvh lg:flex-col lg:items-stretch lg:justify-start lg:gap-6 lg:border-r lg:border-b-0 lg:px-4 lg:py-6">
         <Brand />
         <nav
@@ -47,7 +47,7 @@ export function Shell({ user, children }: { user: User; children: ReactNode }) {
           </Link>
         </div>
       </header>
-      <main className="space-y-4 px-4 pt-6 pb-28 sm:px-8 lg:pt-12 lg:pb-16">
+      <main className="mx-auto w-full max-w-240 space-y-4 px-4 pt-6 pb-28 sm:px-8 lg:pt-12 lg:pb-16 has-data-wide:2xl:max-w-400">
         <MessageLine />
         <AwayBanner />
         <PausedNotice />

@@ -24,7 +24,7 @@ export function Loading({ shape = 'text' }: { shape?: Shape }) {
 }
 
 function Outline({ shape }: { shape: Exclude<Shape, 'view'> }) {
-  if (shape === 'chart') return <Bar look="h-48" />
+  if (shape === 'chart') return <Bar look="h-58 sm:h-52" />
   if (shape === 'cards') {
     return (
       <div className="space-y-4">

@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef } from 'react'
 import type { ReactNode, Ref } from 'react'
 import { unstacked } from './others-text.ts'
+import { takePlace } from './place.ts'
 import { showView } from './title.ts'
 
 interface ViewProps {
@@ -10,19 +11,21 @@ interface ViewProps {
   lead?: ReactNode
   /** Shown next to the heading. */
   actions?: ReactNode
+  /** It has columns for wide screens. */
+  isWide?: boolean
   children?: ReactNode
 }
 
 /** The current view. Its heading gets the focus, so that a screen reader announces it. */
-export function View({ title, heading, lead, actions, children }: ViewProps) {
+export function View({ title, heading, lead, actions, isWide = false, children }: ViewProps) {
   const place = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     showView(title)
     place.current?.focus({ preventScroll: true })
-    scrollTo(0, 0)
+    takePlace()
   }, [title])
   return (
-    <div className="space-y-6">
+    <div className="space-y-6" data-wide={isWide || undefined}>
       <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="min-w-0 space-y-1">
           <h1 ref={place} tabIndex={-1} className="text-2xl font-semibold tracking-tight">

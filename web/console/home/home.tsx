@@ -11,7 +11,7 @@ import { Waiting } from './waiting.tsx'
 
 export function Home() {
   return (
-    <View title="Home">
+    <View title="Home" isWide>
       <Lists />
     </View>
   )
@@ -25,18 +25,20 @@ function Lists() {
   const ever = useNewestGrants()
   const now = useNow()
   return (
-    <Loaded query={connections}>
+    <Loaded query={connections} shape="cards">
       {(accounts) => (
-        <Loaded query={grants}>
+        <Loaded query={grants} shape="cards">
           {(granted) => {
             const isNew = granted.length === 0 && ever.data?.length === 0
             const hasAsked = requests.data !== undefined && requests.data.length > 0
             return (
-              <div className="space-y-8">
-                {(!isNew || requests.data?.length !== 0) && <Waiting />}
-                <Attention connections={accounts} grants={granted} now={now} />
-                {isNew && <FirstSteps isConnected={accounts.length > 0} hasAsked={hasAsked} />}
-                {isNew && <Sandbox />}
+              <div className="grid gap-8 2xl:grid-cols-[minmax(0,1fr)_34rem] 2xl:items-start 2xl:gap-10">
+                <div className="min-w-0 space-y-8">
+                  {(!isNew || requests.data?.length !== 0) && <Waiting />}
+                  <Attention connections={accounts} grants={granted} now={now} />
+                  {isNew && <FirstSteps isConnected={accounts.length > 0} hasAsked={hasAsked} />}
+                  {isNew && <Sandbox />}
+                </div>
                 <Recent />
               </div>
             )

@@ -22,7 +22,7 @@ export function Recent() {
   })
   return (
     <Section title="Recent activity">
-      <Loaded query={records}>
+      <Loaded query={records} shape="rows">
         {(recent) =>
           recent.length === 0 ? (
             <p className="text-sm text-quiet">Nothing yet. What agents do with your accounts will appear here.</p>

@@ -23,23 +23,26 @@ export function Waiting() {
         ].join('')}
       </p>
       <Loaded query={calls}>{(held) => held.length > 0 && <Calls />}</Loaded>
-      <Loaded query={requests}>
-        {(waiting) =>
-          waiting.length > 0 ? (
-            <First {...limitPerAgent(waiting)} />
-          ) : (
-            calls.data?.length === 0 && (
-              <p className="text-sm text-quiet">
-                Nothing. New requests and calls appear here automatically. You can also{' '}
-                <Link href="/devices" className="font-semibold text-accent underline">
-                  be notified
-                </Link>
-                .
-              </p>
+      {/* One after the other, so that nothing moves. */}
+      {!calls.isPending && (
+        <Loaded query={requests}>
+          {(waiting) =>
+            waiting.length > 0 ? (
+              <First {...limitPerAgent(waiting)} />
+            ) : (
+              calls.data?.length === 0 && (
+                <p className="text-sm text-quiet">
+                  Nothing. New requests and calls appear here automatically. You can also{' '}
+                  <Link href="/devices" className="font-semibold text-accent underline">
+                    be notified
+                  </Link>
+                  .
+                </p>
+              )
             )
-          )
-        }
-      </Loaded>
+          }
+        </Loaded>
+      )}
     </Section>
   )
 }
