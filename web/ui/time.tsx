@@ -23,6 +23,13 @@ export function Moment({ at }: { at: string }) {
   )
 }
 
+const toTheSecond = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
+/** With seconds. */
+export function ExactMoment({ at }: { at: string }) {
+  return <time dateTime={at}>{toTheSecond.format(new Date(at))}</time>
+}
+
 const units = [
   ['day', 86_400_000],
   ['hour', 3_600_000],

@@ -31,20 +31,25 @@ function List() {
   return (
     <View
       title="Activity"
+      isWide
       lead="Every use of your accounts is recorded before it happens."
       actions={<Exports filters={filters} />}
     >
-      <Tabs
-        label="Time range"
-        tabs={spans}
-        chosen={filters.span}
-        onChoose={(span) => {
-          show({ ...filters, span })
-        }}
-      />
-      {filters.span !== 'all' && <Chart filters={filters} />}
-      <FilterBar filters={filters} onChange={show} />
-      <Records filters={filters} />
+      <div className="grid gap-6 2xl:grid-cols-[minmax(0,1fr)_28rem] 2xl:items-start 2xl:gap-10">
+        <div className="min-w-0 space-y-6 2xl:sticky 2xl:top-12 2xl:order-1">
+          <Tabs
+            label="Time range"
+            tabs={spans}
+            chosen={filters.span}
+            onChoose={(span) => {
+              show({ ...filters, span })
+            }}
+          />
+          <Chart filters={filters} />
+          <FilterBar filters={filters} onChange={show} />
+        </div>
+        <Records filters={filters} />
+      </div>
     </View>
   )
 }

@@ -25,6 +25,7 @@ const blank: AuditRecord = {
 }
 const names = {
   account: (id: string) => (id === 'con_1' ? { provider: 'Acme', label: 'ada@example.com' } : undefined),
+  provider: (slug: string) => (slug === 'acme' ? 'Acme' : undefined),
 }
 
 function says(record: Partial<AuditRecord>, text: string): void {
@@ -104,7 +105,7 @@ test('an account is shown by its label, or by its provider', () => {
   says({ event: 'connection.created', detail }, 'You connected ada@example.com at Acme.')
   says(
     { event: 'connection.created', detail: { ...detail, connection_id: 'con_2' } },
-    'You connected an account at acme.',
+    'You connected an account at Acme.',
   )
   says({ event: 'connection.revoked', detail: { connection_id: 'con_2' } }, 'You disconnected an account.')
   says(
@@ -121,7 +122,7 @@ test('a decision names the agent and whether a device signed it', () => {
   const about = { agent_id: 'agt_1', agent_name: 'Mail helper' }
   says(
     { ...about, event: 'access_request.created', detail: { provider: 'acme' } },
-    'Mail helper requested access to acme.',
+    'Mail helper requested access to Acme.',
   )
   says(
     { ...about, event: 'access_request.approved', detail: { receipt: { signed: false } } },

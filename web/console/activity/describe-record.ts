@@ -8,9 +8,10 @@ import { describeCall } from './describe-call.ts'
 export interface Names {
   /** The provider and label of an account. */
   account: (connectionId: string) => { provider: string; label: string | null } | undefined
+  provider: (slug: string) => string | undefined
 }
 
-export const noNames: Names = { account: () => undefined }
+export const noNames: Names = { account: () => undefined, provider: () => undefined }
 
 export function describeRecord(record: AuditRecord, names: Names = noNames): Words {
   const who = agentOf(record)
@@ -54,14 +55,14 @@ const sentences: Record<Exclude<Event, CallEvent>, Describe> = {
   'login_token.issued': says('A sign-in link was created for you'),
   'session.started': says('You signed in'),
   'session.revoked': says('One of your sessions was ended'),
-  'provider.created': (record) => provider(record, 'was added'),
-  'provider.proposed': (record, who) => [who, ' proposed the provider ', ...slugOf(record)],
-  'provider.updated': (record) => provider(record, 'was updated'),
-  'provider.credentials_changed': (record) => provider(record, 'got new credentials'),
-  'provider.rediscovered': (record) => provider(record, 'had its endpoints rediscovered'),
-  'provider.enabled': (record) => provider(record, 'was enabled'),
-  'provider.disabled': (record) => provider(record, 'was disabled'),
-  'provider.deleted': (record) => provider(record, 'was deleted'),
+  'provider.created': provider('was added'),
+  'provider.proposed': (record, who, names) => [who, ' proposed the provider ', providerOf(record, names)],
+  'provider.updated': provider('was updated'),
+  'provider.credentials_changed': provider('got new credentials'),
+  'provider.rediscovered': provider('had its endpoints rediscovered'),
+  'provider.enabled': provider('was enabled'),
+  'provider.disabled': provider('was disabled'),
+  'provider.deleted': provider('was deleted'),
   'connection.created': (record, _who, names) => ['You connected ', ...accountOf(record, names)],
   'connection.renewed': (record, _who, names) => ['You reconnected ', ...accountOf(record, names)],
   'connection.refused': (record) => [`An account was not connected: ${connectReasonOf(record)}`],
@@ -76,7 +77,7 @@ const sentences: Record<Exclude<Event, CallEvent>, Describe> = {
     textOf(record, 'outcome') === 'done'
       ? ['The provider revoked the tokens of ', ...accountOf(record, names), ' too']
       : ['The provider did not revoke the tokens of ', ...accountOf(record, names)],
-  'access_request.created': (record, who) => [who, ' requested access', ...naming(record, 'provider', ' to ')],
+  'access_request.created': (record, who, names) => [who, ' requested access', ...toProvider(record, names)],
   'access_request.approved': (record, who) => [
     'You granted access to ',
     who,
@@ -134,15 +135,21 @@ function accountOf(record: AuditRecord, names: Names): Words {
   if (known)
     return known.label === null ? [theirs(known.provider)] : [theirs(known.label), ' at ', theirs(known.provider)]
   const slug = record.provider ?? textOf(record, 'provider')
-  return slug === undefined ? ['an account'] : ['an account at ', theirs(slug)]
+  return slug === undefined ? ['an account'] : ['an account at ', theirs(names.provider(slug) ?? slug)]
 }
 
-function provider(record: AuditRecord, what: string): Words {
-  return ['The provider ', ...slugOf(record), ` ${what}`]
+function provider(what: string): Describe {
+  return (record, _who, names) => ['The provider ', providerOf(record, names), ` ${what}`]
 }
 
-function slugOf(record: AuditRecord): Words {
-  return [theirs(textOf(record, 'slug') ?? record.provider ?? textOf(record, 'provider_id') ?? 'unknown')]
+function providerOf(record: AuditRecord, names: Names): Part {
+  const slug = textOf(record, 'slug') ?? record.provider ?? textOf(record, 'provider_id') ?? 'unknown'
+  return theirs(names.provider(slug) ?? slug)
+}
+
+function toProvider(record: AuditRecord, names: Names): Words {
+  const slug = textOf(record, 'provider')
+  return slug === undefined ? [] : [' to ', theirs(names.provider(slug) ?? slug)]
 }
 
 /** A detail of the record after `before`, or nothing if it is missing. */

@@ -1,10 +1,14 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Action } from '../../ui/action.tsx'
 import { inputLook } from '../../ui/field.tsx'
-import { focusHeading } from '../../ui/view.tsx'
+import { focusHeading, Theirs } from '../../ui/view.tsx'
 import { useNewestGrants } from '../lists.ts'
 import { kinds, outcomes } from './filters.ts'
 import type { Filters } from './filters.ts'
+import { useKnownAgents } from './use-known-agents.ts'
+import { useNames } from './use-names.ts'
+
+const typingMs = 300
 
 interface FilterBarProps {
   filters: Filters
@@ -15,6 +19,16 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
   /** Undefined means the value in the URL. */
   const [typed, setTyped] = useState<string>()
   const q = typed ?? filters.q ?? ''
+  const search = () => {
+    onChange(withOrWithout(filters, 'q', q.trim() || undefined))
+  }
+  useEffect(() => {
+    if (q.trim() === (filters.q ?? '')) return
+    const timer = setTimeout(search, typingMs)
+    return () => {
+      clearTimeout(timer)
+    }
+  })
   const agents = useKnownAgents()
   const { agentId, grantId, connectionId, provider } = filters
   const isNarrowed = [agentId, grantId, connectionId, provider, filters.q, filters.kind, filters.outcome].some(Boolean)
@@ -22,11 +36,10 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
     <div className="space-y-3">
       <form
         role="search"
-        className="grid gap-3 sm:grid-cols-2 lg:grid-cols-4"
+        className="grid grid-cols-2 gap-3 lg:grid-cols-4 2xl:grid-cols-2"
         onSubmit={(event) => {
           event.preventDefault()
-          setTyped(undefined)
-          onChange(withOrWithout(filters, 'q', q.trim() || undefined))
+          search()
         }}
       >
         <input
@@ -70,21 +83,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
       </form>
       {isNarrowed && (
         <p className="flex flex-wrap items-center gap-3 text-sm text-quiet">
-          {grantId && (
-            <span>
-              Grant <code className="font-mono text-xs">{grantId}</code>
-            </span>
-          )}
-          {connectionId && (
-            <span>
-              Account <code className="font-mono text-xs">{connectionId}</code>
-            </span>
-          )}
-          {provider && (
-            <span>
-              Provider <bdi>{provider}</bdi>
-            </span>
-          )}
+          <OnlyOf filters={filters} />
           <Action
             look="bare"
             act={() => {
@@ -98,6 +97,44 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
         </p>
       )}
     </div>
+  )
+}
+
+/** What a link from another page narrowed the list to. */
+function OnlyOf({ filters: { grantId, connectionId, provider } }: { filters: Filters }) {
+  const names = useNames()
+  const { data: grants } = useNewestGrants()
+  const grant = grants?.find(({ grant_id: id }) => id === grantId)
+  const account = connectionId === undefined ? undefined : names.account(connectionId)
+  return (
+    <>
+      {grantId && (
+        <span>
+          One grant
+          {grant && (
+            <>
+              {' '}
+              of <Theirs>{grant.agent.name}</Theirs> at <Theirs>{grant.provider_name ?? 'the sandbox'}</Theirs>
+            </>
+          )}
+        </span>
+      )}
+      {connectionId && (
+        <span>
+          One account
+          {account && (
+            <>
+              : {account.label !== null && <Theirs>{account.label}</Theirs>} at <Theirs>{account.provider}</Theirs>
+            </>
+          )}
+        </span>
+      )}
+      {provider && (
+        <span>
+          Only <Theirs>{names.provider(provider) ?? provider}</Theirs>
+        </span>
+      )}
+    </>
   )
 }
 
@@ -132,12 +169,4 @@ function Select<Name extends string>({ label, all, choices, value, onChange }: S
       ))}
     </select>
   )
-}
-
-/** Agents with the newest grants, by id. Names are not verified: two agents with the same name are told apart by id. */
-function useKnownAgents(): Record<string, string> {
-  const { data: grants } = useNewestGrants()
-  const names = new Map((grants ?? []).map(({ agent }) => [agent.agent_id, agent.name]))
-  const isShared = (name: string) => [...names.values()].filter((other) => other === name).length > 1
-  return Object.fromEntries([...names].map(([id, name]) => [id, isShared(name) ? `${name} (${id})` : name]))
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressOf, filtersIn, queryOf, sinceOf } from './filters.ts'
+import { addressOf, filtersIn, queryOf, seriesQueryOf, sinceOf } from './filters.ts'
 
 const now = Date.parse('2026-01-31T12:00:00Z')
 
@@ -29,4 +29,12 @@ test('the filters are sent to the service', () => {
     since: '2026-01-30T12:00:00.000Z',
   })
   assert.equal(sinceOf('all', now), undefined)
+})
+
+test('the chart has the same filters, and is not there if they leave no calls', () => {
+  const query = seriesQueryOf(filtersIn('?kind=proxy.refused&q=mail&outcome=refused&agent_id=agt_1'))
+  assert.deepEqual(query, { event: 'proxy.refused', q: 'mail', outcome: 'refused', agent_id: 'agt_1' })
+  assert.deepEqual(seriesQueryOf(filtersIn('')), {})
+  assert.equal(seriesQueryOf(filtersIn('?kind=device.paired')), undefined)
+  assert.equal(seriesQueryOf(filtersIn('?span=all')), undefined)
 })

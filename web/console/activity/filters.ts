@@ -1,5 +1,5 @@
 /** The filters of the activity view. They are in the URL, so that it can be shared, reloaded and navigated. */
-import type { AuditRecord, ListAuditQuery } from '@sallyport/sdk'
+import type { AuditRecord, AuditSeriesQuery, ListAuditQuery } from '@sallyport/sdk'
 
 export const spans = { day: '24 hours', week: '7 days', month: '30 days', all: 'All' } as const
 export type Span = keyof typeof spans
@@ -85,7 +85,7 @@ export function addressOf(filters: Filters): string {
   return query.size === 0 ? '/activity' : `/activity?${query}`
 }
 
-/** The API query for the list, for exports and, without filters that are not for calls, for the chart. */
+/** The API query for the list and for exports. */
 export function queryOf(filters: Filters, now: number): ListAuditQuery {
   const since = sinceOf(filters.span, now)
   return {
@@ -97,7 +97,14 @@ export function queryOf(filters: Filters, now: number): ListAuditQuery {
   }
 }
 
-export function ofWhat({ agentId, grantId, connectionId, provider }: Filters) {
+/** The same for the chart, but for its time. Undefined if these filters leave no calls, or no beginning. */
+export function seriesQueryOf({ kind, q, outcome, ...filters }: Filters): AuditSeriesQuery | undefined {
+  if (filters.span === 'all') return undefined
+  if (kind !== undefined && kind !== 'proxy.attempt' && kind !== 'proxy.refused') return undefined
+  return { ...ofWhat(filters), ...(q && { q }), ...(kind && { event: kind }), ...(outcome && { outcome }) }
+}
+
+function ofWhat({ agentId, grantId, connectionId, provider }: Partial<Filters>) {
   return {
     ...(agentId && { agent_id: agentId }),
     ...(grantId && { grant_id: grantId }),

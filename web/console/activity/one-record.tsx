@@ -1,15 +1,21 @@
-/** All details of one record. */
+/** One record in plain words, and as it is stored. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
+import type { ReactNode } from 'react'
 import type { AuditRecord } from '@sallyport/sdk'
+import { CopyBox } from '../../ui/copy-box.tsx'
 import { Fact, Facts } from '../../ui/facts.tsx'
 import { Loaded } from '../../ui/loading.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
-import { Moment } from '../../ui/time.tsx'
+import { ExactMoment } from '../../ui/time.tsx'
 import { Card, Section, View } from '../../ui/view.tsx'
+import { theirs } from '../../ui/words.ts'
+import type { Words } from '../../ui/words.ts'
+import { useNewestGrants } from '../lists.ts'
 import { service } from '../service.ts'
 import { describeRecord } from './describe-record.ts'
 import { outcomes } from './filters.ts'
+import { durationOf, factsOf } from './record-facts.ts'
 import { useNames } from './use-names.ts'
 
 export function OneRecord({ id }: { id: string }) {
@@ -26,14 +32,18 @@ export function OneRecord({ id }: { id: string }) {
         </Link>
       }
     >
-      <Loaded query={record}>{(found) => <Whole record={found} />}</Loaded>
+      <Loaded query={record} shape="cards">
+        {(found) => <Whole record={found} />}
+      </Loaded>
     </View>
   )
 }
 
 function Whole({ record }: { record: AuditRecord }) {
   const names = useNames()
-  const { outcome, grant_id: grantId, agent_id: agentId } = record
+  const { outcome, result, door } = record
+  const duration = durationOf(record)
+  const isError = outcome === 'answered' && Number(result?.['status']) >= 400
   return (
     <>
       <Card>
@@ -43,75 +53,100 @@ function Whole({ record }: { record: AuditRecord }) {
           </p>
           <Facts>
             <Fact name="Time">
-              <Moment at={record.at} />
+              <ExactMoment at={record.at} />
             </Fact>
-            {record.concluded_at && (
-              <Fact name="Duration">{Date.parse(record.concluded_at) - Date.parse(record.at)} ms</Fact>
+            {duration && <Fact name="Duration">{duration}</Fact>}
+            {outcome && (
+              <Fact name="Outcome">{isError ? 'Answered, with an error of the host' : outcomes[outcome]}</Fact>
             )}
-            {outcome && <Fact name="Outcome">{outcomes[outcome]}</Fact>}
-            {record.door && <Fact name="Called through">{doors[record.door]}</Fact>}
-            {agentId && (
-              <Fact name="Agent">
-                <Link href={`/activity?agent_id=${agentId}`} className="text-accent underline">
-                  <bdi>{record.agent_name ?? agentId}</bdi>
-                </Link>
+            <OfWhom record={record} />
+            {door && <Fact name="Called through">{doors[door]}</Fact>}
+            {factsOf(record).map(({ name, text }) => (
+              <Fact key={name} name={name}>
+                <bdi className="wrap-anywhere">{text}</bdi>
               </Fact>
-            )}
-            {grantId && (
-              <Fact name="Grant">
-                <Link href={`/activity?grant_id=${grantId}`} className="font-mono text-xs text-accent underline">
-                  {grantId}
-                </Link>
-              </Fact>
-            )}
-            {record.provider && (
-              <Fact name="Provider">
-                <bdi>{record.provider}</bdi>
-              </Fact>
-            )}
-            <Fact name="Record">
-              <code className="font-mono text-xs">{record.audit_id}</code>
-            </Fact>
-            {record.request_id && (
-              <Fact name="Request">
-                <code className="font-mono text-xs">{record.request_id}</code>
-              </Fact>
-            )}
+            ))}
           </Facts>
         </div>
       </Card>
-      <Details title="Details" facts={record.detail} />
-      {record.result && <Details title="Result" facts={record.result} />}
-      {record.hops.map(({ at, detail }, index) => (
-        <Details key={`${at} ${index}`} title="Follow-up request" facts={detail} />
-      ))}
+      {record.hops.length > 0 && (
+        <Section title="What followed">
+          <ol className="divide-y divide-line rounded-xl border border-line bg-surface">
+            {record.hops.map((hop, index) => (
+              <li key={`${hop.at} ${index}`} className="px-4 py-2.5 text-sm">
+                <Sentence words={describeHop(hop)} />
+              </li>
+            ))}
+          </ol>
+        </Section>
+      )}
+      <details className="group">
+        <summary className="w-fit text-sm font-semibold text-accent">The record as it is stored</summary>
+        <div className="mt-3">
+          <CopyBox label="The record as JSON" text={JSON.stringify(record, null, 2)} copies="Copy the record" />
+        </div>
+      </details>
     </>
   )
 }
 
 const doors = {
-  proxy: 'POST /v4/proxy',
-  base_url: 'A base URL',
-  gateway: 'The gateway',
+  proxy: 'The API of this service',
+  base_url: 'A base URL, by a tool',
+  gateway: 'The gateway, by a tool',
 } as const satisfies Record<NonNullable<AuditRecord['door']>, string>
 
-function Details({ title, facts }: { title: string; facts: Record<string, unknown> }) {
-  if (Object.keys(facts).length === 0) return null
+function OfWhom({ record }: { record: AuditRecord }) {
+  const names = useNames()
+  const { data: grants } = useNewestGrants()
+  const { agent_id: agentId, agent_name: agentName, grant_id: grantId, connection_id: accountId, provider } = record
+  const grant = grants?.find(({ grant_id: id }) => id === grantId)
+  const account = accountId === null ? undefined : names.account(accountId)
+  const { call_id: callId } = record.detail
   return (
-    <Section title={title}>
-      <Card>
-        <Facts>
-          {Object.entries(facts).map(([name, value]) => (
-            <Fact key={name} name={name.replaceAll('_', ' ')}>
-              <bdi className="font-mono text-xs wrap-anywhere">{textOf(value)}</bdi>
-            </Fact>
-          ))}
-        </Facts>
-      </Card>
-    </Section>
+    <>
+      {agentId && (
+        <Fact name="Agent">
+          <To path={`/agents/${agentId}`}>{agentName ?? agentId}</To>
+        </Fact>
+      )}
+      {account && (
+        <Fact name="Account">
+          <bdi>{account.label === null ? account.provider : `${account.label} at ${account.provider}`}</bdi>
+        </Fact>
+      )}
+      {!account && provider && (
+        <Fact name="Provider">
+          <bdi>{names.provider(provider) ?? provider}</bdi>
+        </Fact>
+      )}
+      {grantId && (
+        <Fact name="Grant">
+          <To path={`/activity?grant_id=${grantId}`}>
+            {grant ? `${grant.agent.name}, ${grant.provider_name ?? 'sandbox'}` : 'All that was done with it'}
+          </To>
+        </Fact>
+      )}
+      {typeof callId === 'string' && (
+        <Fact name="Approval">
+          <To path={`/approve-call/${callId}`}>The call that waited for you</To>
+        </Fact>
+      )}
+    </>
   )
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+function To({ path, children }: { path: string; children: ReactNode }) {
+  return (
+    <Link href={path} className="text-accent underline">
+      <bdi>{children}</bdi>
+    </Link>
+  )
+}
+
+/** Another request of the same call. */
+function describeHop({ detail: { why, method, host, path } }: AuditRecord['hops'][number]): Words {
+  const place = theirs(`${String(host)}${typeof path === 'string' ? path : ''}`)
+  if (why === 'token_renewed') return ['It was repeated with a new token: ', String(method), ' ', place]
+  return ['It followed a redirect: ', String(method), ' ', place]
 }
