@@ -53,9 +53,9 @@ interface Visit {
 export async function pagesOnSlowLine({ scope, pace, say }: Bench): Promise<Row[]> {
   const port = await freePort()
   const baseUrl = `http://localhost:${port}`
-  const oauth = await startOAuthServer(scope as Parameters<typeof startOAuthServer>[0])
+  const oauth = await startOAuthServer(scope)
   await oauth.setRedirectUris([`${baseUrl}/v4/oauth/callback/acme`])
-  const service = await startService(scope as Parameters<typeof startService>[0], 'sqlite', {
+  const service = await startService(scope, 'sqlite', {
     ...roomy,
     PORT: String(port),
     SALLYPORT_EGRESS_ALLOW: oauth.host,
@@ -99,7 +99,7 @@ async function visit(browser: Browser, baseUrl: string, view: View, lived: Lived
   const ms = performance.now() - from
   // What arrives later must not move it either.
   await sleep(1_000)
-  const shift = (await page.evaluate('window.shift')) as number
+  const shift = await page.evaluate<number>('window.shift')
   await context.close()
   return { scriptBytes, ms, shift }
 }
