@@ -1,5 +1,5 @@
 /**
- * Screenshots of every page, in both colour schemes, for phone and desktop. The pictures are for people to look
+ * Screenshots of every page, in both colour schemes, for phone, desktop and a wide screen. The pictures are for people to look
  * through; the test fails if a page violates accessibility rules or its CSP, calls another host, or is wider
  * than the screen.
  */
@@ -283,14 +283,18 @@ const views: Shown[] = [
 
 const schemes = ['light', 'dark'] as const
 const screens = [
+  { name: 'wide', size: { width: 1920, height: 1080 } },
   { name: 'desktop', size: { width: 1280, height: 860 } },
   { name: 'phone', size: { width: 390, height: 844 } },
 ]
-/** Colours depend on the scheme and layout on the width, so two of the four combinations show every problem. */
+/**
+ * Colours depend on the scheme and layout on the width, so two of the combinations show every problem. On wide screens
+ * the same parts stand beside one another.
+ */
 const judged = ['light-desktop', 'dark-phone']
 
 for (const view of views) {
-  test(`${view.name}, in both schemes and widths`, async () => {
+  test(`${view.name}, in both schemes and all widths`, async () => {
     const { lived, signedOut, signedIn, paired } = await (setting ??= settle())
     const context = view.isPaired ? paired : view.isSignedOut ? signedOut : signedIn
     assert.deepEqual(await show(view, new URL(view.address(lived), baseUrl).href, context), [])

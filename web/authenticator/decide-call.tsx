@@ -45,7 +45,7 @@ export function DecideCall({ device, callId, onForgotten }: DecideCallProps) {
       </View>
     )
   }
-  if (call === undefined || isTrue === undefined) return <Loading />
+  if (call === undefined || isTrue === undefined) return <Loading shape="view" />
   if (!isTrue) return <Untrue />
   if (call.status !== 'waiting') {
     return (

@@ -55,7 +55,7 @@ export function Decide({ device, accessRequestId, onForgotten }: DecideProps) {
       </View>
     )
   }
-  if (!request.data || !accounts.data) return <Loading />
+  if (!request.data || !accounts.data) return <Loading shape="view" />
   if (request.data.status !== 'pending') return <Settled request={request.data} />
   const offered = accounts.data.filter(({ provider }) => provider !== null && provider === request.data.provider)
   return <DecideRequest device={device} request={request.data} accounts={offered} onAnswer={setAnswer} />

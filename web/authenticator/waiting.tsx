@@ -47,7 +47,7 @@ export function Waiting({ device, kept, onForgotten }: WaitingProps) {
           )}
         </>
       ) : (
-        <Loading />
+        <Loading shape="cards" />
       )}
       {me.data?.device && !isProblem(trouble, 'unauthenticated') && (
         <ThisDevice device={device} kept={kept} me={me.data} record={me.data.device} onForgotten={onForgotten} />

@@ -35,7 +35,7 @@ export function Shell({ user, children }: { user: User; children: ReactNode }) {
             <Place key={place.path} {...place} />
           ))}
         </nav>
-        <div className="flex items-center gap-1 lg:flex-col lg:items-stretch">
+        <div className="flex items-center gap-1 lg:flex-col lg:items-stretch lg:[&>button]:justify-start lg:[&>button]:px-3">
           <PauseButton />
           <Link
             href="/account"
@@ -47,7 +47,7 @@ export function Shell({ user, children }: { user: User; children: ReactNode }) {
           </Link>
         </div>
       </header>
-      <main className="mx-auto w-full max-w-240 space-y-4 px-4 pt-6 pb-28 sm:px-8 lg:pt-12 lg:pb-16 has-data-wide:2xl:max-w-400">
+      <main className="mx-auto w-full max-w-240 space-y-4 px-4 pt-6 pb-28 sm:px-8 lg:pt-12 lg:pb-16 2xl:max-w-400">
         <MessageLine />
         <AwayBanner />
         <PausedNotice />

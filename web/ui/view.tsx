@@ -25,7 +25,7 @@ export function View({ title, heading, lead, actions, isWide = false, children }
     takePlace()
   }, [title])
   return (
-    <div className="space-y-6" data-wide={isWide || undefined}>
+    <div className={`space-y-6 ${isWide ? '' : 'max-w-224'}`}>
       <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="min-w-0 space-y-1">
           <h1 ref={place} tabIndex={-1} className="text-2xl font-semibold tracking-tight">

@@ -9,7 +9,7 @@ import { Sessions } from './sessions.tsx'
 
 export function Account() {
   const { data: user } = useMe()
-  if (!user) return <Loading />
+  if (!user) return <Loading shape="view" />
   const about = aboutUser(user)
   return (
     <View

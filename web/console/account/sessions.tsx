@@ -34,7 +34,7 @@ export function Sessions() {
       headingRef={heading}
       note={`Times are in ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`}
     >
-      <Loaded query={sessions}>
+      <Loaded query={sessions} shape="rows">
         {(all) => (
           <ul className="divide-y divide-line overflow-hidden rounded-xl border border-line bg-surface">
             {all.map((session) => (

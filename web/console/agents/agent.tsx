@@ -25,7 +25,7 @@ function AgentOf({ id }: { id: string }) {
     queryFn: async ({ signal }) => (await service.grants.list({ agent_id: id, limit: 200 }, { signal }).page()).grants,
   })
   return (
-    <Loaded query={grants}>
+    <Loaded query={grants} shape="view">
       {(all) => {
         const [newest] = all
         if (!newest) return <Unknown />

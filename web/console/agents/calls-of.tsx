@@ -31,7 +31,7 @@ export function CallsOf({ title, name, query, refused = false, none, address }: 
   })
   return (
     <Section title={title}>
-      <Loaded query={records}>
+      <Loaded query={records} shape="rows">
         {({ records: all, next_cursor: more }) => {
           const lines = collapseRecords(
             all.filter(({ event, outcome }) => event.startsWith('proxy.') && (outcome === 'refused') === refused),

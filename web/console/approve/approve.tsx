@@ -31,7 +31,7 @@ export function Approve({ id }: { id: string }) {
       ) : me.isError ? (
         <Trouble problem={me.error} again={() => me.refetch()} />
       ) : (
-        <Loading />
+        <Loading shape="view" />
       )}
     </Frame>
   )
@@ -76,5 +76,5 @@ function Question({ id, user }: { id: string; user: User }) {
     )
   }
   const failed = [query, accounts].find(({ isError }) => isError)
-  return failed ? <Trouble problem={failed.error} again={() => failed.refetch()} /> : <Loading />
+  return failed ? <Trouble problem={failed.error} again={() => failed.refetch()} /> : <Loading shape="view" />
 }

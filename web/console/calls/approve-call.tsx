@@ -33,7 +33,7 @@ export function ApproveCall() {
       ) : me.isError ? (
         <Trouble problem={me.error} again={() => me.refetch()} />
       ) : (
-        <Loading />
+        <Loading shape="view" />
       )}
     </Frame>
   )
@@ -54,7 +54,8 @@ function Call({ id, user }: { id: string; user: User }) {
       </NotFound>
     )
   }
-  if (!call) return query.isError ? <Trouble problem={query.error} again={() => query.refetch()} /> : <Loading />
+  if (!call)
+    return query.isError ? <Trouble problem={query.error} again={() => query.refetch()} /> : <Loading shape="view" />
 
   const decide = async (send: () => Promise<PersonCall>) => {
     setDeciding(call)

@@ -20,6 +20,7 @@ export function Accounts({ onStart }: AccountsProps) {
   return (
     <View
       title="Connections"
+      isWide
       lead="Your accounts with other services. Agents use them only as far as you allow, and never see a token."
       actions={
         <Link href="/connections/new" className={buttonLook('main')}>
@@ -27,14 +28,14 @@ export function Accounts({ onStart }: AccountsProps) {
         </Link>
       }
     >
-      <Loaded query={connections}>
+      <Loaded query={connections} shape="cards">
         {(accounts) =>
           accounts.length === 0 ? (
             <Empty title="No accounts connected yet">
               <p>Connect one so that agents can request access to it. Nothing is allowed until you approve.</p>
             </Empty>
           ) : (
-            <Loaded query={grants}>
+            <Loaded query={grants} shape="cards">
               {(granted) => (
                 <div className="space-y-8">
                   {byProvider(accounts).map((group) => (
@@ -65,7 +66,7 @@ function Group({ group, grants, onStart }: AccountsProps & { group: ProviderAcco
         <Theirs>{name}</Theirs>
         {!isVerified && <Badge tone="warn">unverified</Badge>}
       </h2>
-      <ul className="grid gap-4 xl:grid-cols-2">
+      <ul className="grid gap-4 xl:grid-cols-2 2xl:grid-cols-3">
         {accounts.map((account) => (
           <li key={account.connection_id} className="min-w-0">
             <Account

@@ -27,9 +27,9 @@ export function ChooseProvider({ onStart }: { onStart: Start }) {
         </Link>
       }
     >
-      <Loaded query={providers}>
+      <Loaded query={providers} shape="rows">
         {(known) => (
-          <Loaded query={presets}>
+          <Loaded query={presets} shape="rows">
             {(catalogue) => (
               <Search
                 all={connectables(known, catalogue)}

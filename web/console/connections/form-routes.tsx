@@ -16,9 +16,9 @@ export function ConnectRoute({ slug, onStart }: { slug: string; onStart: (wish: 
   const providers = useProviders()
   const presets = usePresets()
   return (
-    <Loaded query={providers}>
+    <Loaded query={providers} shape="view">
       {(known) => (
-        <Loaded query={presets}>
+        <Loaded query={presets} shape="view">
           {(catalogue) => {
             const provider = connectables(known, catalogue).find((one) => one.slug === slug)
             if (!provider) return <NotThere to="/connections/new" />
@@ -46,9 +46,9 @@ export function ReplaceRoute({ id }: { id: string }) {
     goTo('/connections')
   }
   return (
-    <Loaded query={connections}>
+    <Loaded query={connections} shape="view">
       {(accounts) => (
-        <Loaded query={providers}>
+        <Loaded query={providers} shape="view">
           {(known) => {
             const account = accounts.find(({ connection_id: one }) => one === id)
             const provider = known.find(({ provider_id: one }) => one === account?.provider_id)

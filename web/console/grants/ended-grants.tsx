@@ -15,7 +15,7 @@ export function EndedGrants({ status }: { status: 'expired' | 'revoked' }) {
     getNextPageParam: (page) => page.next_cursor,
   })
   return (
-    <Loaded query={query}>
+    <Loaded query={query} shape="cards">
       {({ pages }) => {
         const grants = pages.flatMap((page) => page.grants)
         if (grants.length === 0 && !query.hasNextPage) return <Empty title={`No grants have ${endings[status]} yet`} />

@@ -32,9 +32,9 @@ export function GrantList({ grants }: { grants: Grant[] }) {
         {wanted !== '' && `${found.length} found`}
       </p>
       {found.length === 0 && <Empty title="No matches" />}
-      <ul className="space-y-8">
+      <ul className="grid gap-8 2xl:grid-cols-2 2xl:items-start">
         {groupByAgent(found).map(({ agent, grants: own }) => (
-          <li key={agent.agent_id} className="space-y-3">
+          <li key={agent.agent_id} className="min-w-0 space-y-3">
             <div className="flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1">
               <h2 className="min-w-0 text-base">
                 <Theirs>{agent.name}</Theirs>

@@ -17,6 +17,7 @@ export function Grants() {
   return (
     <View
       title="Grants"
+      isWide
       lead="What you have allowed agents to do. You can revoke any grant at any time."
       actions={
         <Link href="/connect-agent" className={buttonLook('plain')}>
@@ -34,7 +35,7 @@ function ActiveGrants() {
   const grants = useActiveGrants()
   const connectionId = new URLSearchParams(useSearch()).get('account')
   return (
-    <Loaded query={grants}>
+    <Loaded query={grants} shape="cards">
       {(all) => {
         const shown = connectionId === null ? all : all.filter(({ connection_id: id }) => id === connectionId)
         return (

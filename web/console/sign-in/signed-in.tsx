@@ -45,7 +45,7 @@ function Gate({ children }: { children: (user: User) => ReactNode }) {
       ) : me.isError ? (
         <Trouble problem={me.error} again={() => me.refetch()} />
       ) : (
-        <Loading />
+        <Loading shape="view" />
       )}
     </Frame>
   )
