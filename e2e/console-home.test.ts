@@ -238,6 +238,22 @@ inBrowser('an agent has a page, and its grants are narrowed, edited and revoked 
 
   await press(page, 'Mute Mail helper')
   await page.getByRole('button', { name: 'Unmute Mail helper' }).waitFor()
+  const dialog = page.getByRole('dialog')
+  let revoked = 0
+  page.on('request', (request) => (revoked += request.url().endsWith('/revoke') ? 1 : 0))
+  for (const cancel of [() => press(page, 'Cancel'), () => page.keyboard.press('Escape')]) {
+    await press(page, 'Revoke all access of Mail helper')
+    await dialog.waitFor()
+    await cancel()
+    await dialog.waitFor({ state: 'detached' })
+  }
+  const { grants: kept } = (await person.call('GET', '/v4/grants')).body
+  assert.ok(kept.every(({ status }: { status: string }) => status === 'active'))
+  assert.equal(revoked, 0, 'what was cancelled does not happen')
+
+  const otherTab = await page.context().newPage()
+  await otherTab.goto(`${base}/grants`)
+  await grantOf(otherTab, 'Mail helper').first().waitFor()
   await press(page, 'Revoke all access of Mail helper')
   // A dialog that is closed while the request is on its way would look as if nothing happened.
   const held = Promise.withResolvers<undefined>()
@@ -245,7 +261,6 @@ inBrowser('an agent has a page, and its grants are narrowed, edited and revoked 
     await held.promise
     await route.continue()
   })
-  const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Revoke all' }).click()
   await dialog.locator('button[aria-disabled=true]', { hasText: 'Cancel' }).click({ force: true })
   await page.keyboard.press('Escape')
@@ -254,6 +269,10 @@ inBrowser('an agent has a page, and its grants are narrowed, edited and revoked 
   await hears(page, 'All its access is revoked.')
   await now.getByText('It has no active grant.').waitFor()
   assert.equal((await agent.read(grant)).code, 'grant_revoked')
+  await otherTab.getByText('No active grants').waitFor()
+  await page.goBack()
+  await sees(page, 'Grants')
+  await page.getByText('No active grants').waitFor()
 })
 
 inBrowser(
