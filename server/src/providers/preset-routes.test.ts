@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import type { Preset as PresetView } from '@sallyport/protocol/providers'
 import { startService } from '../../testkit/service.ts'
 import { client } from '../../testkit/providers.ts'
@@ -33,6 +34,42 @@ test('an admin sees every preset, and can create a provider from each, with a cl
       needs_client,
       methods.every(({ kind }) => kind === 'oauth2'),
     )
+  }
+})
+
+test('they are compressed for those who accept it, and no other list is', async (t) => {
+  const service = await startService(t, 'sqlite')
+  const { token } = await service.logIn()
+  const get = (path: string, encoding: string) =>
+    service.app.http.inject({
+      url: path,
+      headers: { host: service.config.baseUrl.host, authorization: `Bearer ${token}`, 'accept-encoding': encoding },
+    })
+  const plain = await get('/v4/providers/presets', 'identity')
+  const compressed = await get('/v4/providers/presets', 'br, gzip')
+  assert.deepEqual(
+    [plain, compressed].map(({ statusCode, headers }) => [statusCode, headers['content-encoding'], headers['vary']]),
+    [
+      [200, undefined, 'accept-encoding'],
+      [200, 'gzip', 'accept-encoding'],
+    ],
+  )
+  assert.equal(gunzipSync(compressed.rawPayload).toString(), plain.payload)
+  assert.ok(compressed.rawPayload.length < plain.payload.length / 4)
+  assert.equal(
+    (await get('/v4/providers/presets?query=zendesk&limit=1', 'gzip;q=0')).headers['content-encoding'],
+    undefined,
+  )
+  // Anyone can put words into these, and their length would tell what is beside them.
+  for (const path of [
+    '/v4/audit?limit=200',
+    '/v4/grants',
+    '/v4/connections',
+    '/v4/providers',
+    '/v4/access-requests/pending',
+  ]) {
+    const { statusCode, headers } = await get(path, 'br, gzip')
+    assert.deepEqual([statusCode, headers['content-encoding']], [200, undefined], path)
   }
 })
 

@@ -7,6 +7,7 @@ import { memoizeByObject } from '../platform/cache/memoize.ts'
 import type { Database } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { compressAnswer } from '../platform/http/compressed-answer.ts'
 import type { Http } from '../platform/http/http.ts'
 import { needsNoClient, offeredPresets } from './offered-preset.ts'
 import { presetMethods } from './preset-methods.ts'
@@ -29,6 +30,7 @@ export function presetRoutes(http: Http, needs: PresetRouteNeeds): void {
   http.get(
     '/v4/providers/presets',
     {
+      onSend: compressAnswer(),
       config: { allow: ['admin', 'user'] },
       schema: {
         tags: ['Providers'],

@@ -16,7 +16,7 @@ export type SendDocument = (request: FastifyRequest, reply: FastifyReply) => Pro
 const pieceBytes = 65_536
 
 /** Shorter ones fit into a packet or two as they are. */
-const leastCompressed = 2_048
+export const leastCompressed = 2_048
 
 const typeOf: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -72,7 +72,7 @@ function variantsOf(path: string): Made[] {
 }
 
 /** RFC 9110 §12.5.3. */
-function accepts(acceptEncoding: string, encoding: string): boolean {
+export function accepts(acceptEncoding: string, encoding: string): boolean {
   return acceptEncoding.split(',').some((entry) => {
     const [name = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase())
     return name === encoding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
