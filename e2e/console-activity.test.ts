@@ -127,7 +127,7 @@ inBrowser('the chart has figures; a record opens, and Back returns to the list',
     /Duration\s+[\d.]+ (?:milli)?seconds?/,
     /Account\s+ada@example\.com at Beta/,
     /Grant\s+Mail helper, Beta/,
-    /Status of the answer\s+404/,
+    /Answer status\s+404/,
     /Path\s+\/api\/nothing/,
     /Method\s+GET/,
   ]) {

@@ -204,6 +204,8 @@ inBrowser('an agent has a page, and its grants are narrowed, edited and revoked 
   assert.equal(await page.getByText('Expires soon').count(), 0, 'a grant for a day is new')
   await page.getByRole('link', { name: 'What it does: Mail helper' }).click()
   await sees(page, 'Mail helper')
+  await page.reload()
+  await sees(page, 'Mail helper')
   const now = region(page, 'What it can do now')
   assert.equal(await now.getByRole('button', { name: /^Revoke the access/ }).count(), 2)
   await region(page, 'Today').getByText('3 times').waitFor({ state: 'attached' })

@@ -14,7 +14,7 @@ const builtReference = fileURLToPath(new URL('../dist/reference', import.meta.ur
 /** The paths of the console's views. The page loads its data from the API, so anyone may open it. */
 const consolePaths = [
   ...['/', '/account', '/connect-agent', '/approve-proxy/:id', '/approve-call/:id'],
-  ...['connections', 'grants', 'activity', 'devices', 'admin'].flatMap((name) => [`/${name}`, `/${name}/*`]),
+  ...['connections', 'grants', 'agents', 'activity', 'devices', 'admin'].flatMap((name) => [`/${name}`, `/${name}/*`]),
 ]
 
 /** Files next to the pages whose names do not change between builds. */

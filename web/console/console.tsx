@@ -1,5 +1,6 @@
 /** Routes to the views. Rarely used views are loaded on demand. */
-import { Route, Switch } from 'wouter'
+import { Link, Route, Switch } from 'wouter'
+import { buttonLook } from '../ui/action.tsx'
 import { lazyView } from '../ui/lazy-view.tsx'
 import { View } from '../ui/view.tsx'
 import { Approve } from './approve/approve.tsx'
@@ -57,7 +58,11 @@ export function Console() {
                 <Route path="/devices/*?" component={Devices.View} />
                 <Route path="/account" component={Account.View} />
                 <Route>
-                  <View title="Page not found" lead="There is no page at this address." />
+                  <View title="Page not found" lead="There is no page at this address.">
+                    <Link href="/" className={buttonLook('plain')}>
+                      Back to Home
+                    </Link>
+                  </View>
                 </Route>
               </Switch>
             </Shell>

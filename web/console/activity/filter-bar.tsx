@@ -45,7 +45,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
         <input
           type="search"
           aria-label="Search calls by method, host or path"
-          placeholder="Method, host or path"
+          placeholder="Search calls"
           className={inputLook}
           value={q}
           maxLength={100}

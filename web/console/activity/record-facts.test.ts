@@ -14,9 +14,9 @@ test('facts have names that people know, and no member of the record', () => {
       'Host: api.example',
       'Path: /x',
       'Query parameters: q, page',
-      'Status of the answer: 404',
-      'Size of the answer: 20.5 kB',
-      'Credentials removed from it: 1',
+      'Answer status: 404',
+      'Answer size: 20.5 kB',
+      'Credentials removed: 1',
     ],
   )
 })

@@ -22,10 +22,10 @@ const words: Record<string, { name: string; textOf: (value: unknown, all: Facts)
   query: { name: 'Query parameters', textOf: (value) => (isEmpty(value) ? undefined : listed(value)) },
   access: { name: 'What it does', textOf: (value) => named(accessNames, value) },
   code: { name: 'Reason', textOf: (_value, all) => capital(reasonOf(all)) },
-  status: { name: 'Status of the answer', textOf: (value) => (typeof value === 'number' ? String(value) : undefined) },
-  bytes: { name: 'Size of the answer', textOf: sizeOf },
+  status: { name: 'Answer status', textOf: (value) => (typeof value === 'number' ? String(value) : undefined) },
+  bytes: { name: 'Answer size', textOf: sizeOf },
   redactions: {
-    name: 'Credentials removed from it',
+    name: 'Credentials removed',
     textOf: (value) => (typeof value === 'number' && value > 0 ? value.toLocaleString('en') : undefined),
   },
   count: { name: 'Calls', textOf: (value) => (typeof value === 'number' ? count(value, 'call') : undefined) },
