@@ -9,6 +9,7 @@ export function page({ isBuilt }: { isBuilt: boolean }): string {
     <title>Sallyport API reference</title>
     <link rel="icon" href="/favicon.svg">
     <link rel="stylesheet" href="/docs/static/reference.css">
+    <link rel="preload" as="fetch" href="/docs/json" crossorigin>
   </head>
   <body>
     <openapi-explorer spec-url="/docs/json" hide-server-selection collapse table>

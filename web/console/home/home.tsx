@@ -6,7 +6,7 @@ import { Sandbox } from '../account/sandbox.tsx'
 import { useActiveGrants, useConnections, useNewestGrants, useWaitingRequests } from '../lists.ts'
 import { Attention } from './attention.tsx'
 import { FirstSteps } from './first-steps.tsx'
-import { Recent } from './recent.tsx'
+import { Recent, useRecent } from './recent.tsx'
 import { Waiting } from './waiting.tsx'
 
 export function Home() {
@@ -23,6 +23,8 @@ function Lists() {
   const grants = useActiveGrants()
   // Of any status, and of the sandbox.
   const ever = useNewestGrants()
+  // Shown once the others are there, and requested with them.
+  useRecent()
   const now = useNow()
   return (
     <Loaded query={connections} shape="cards">

@@ -10,8 +10,8 @@ const shown = 8
 /** Background events that are not shown here. */
 const background = new Set(['connection.refreshed', 'callback.delivered', 'pairing_code.issued'])
 
-/** The newest records. */
-export function Recent() {
+/** The newest records, and what they name. */
+export function useRecent() {
   const names = useNames()
   const records = useQuery({
     queryKey: ['activity', 'recent'],
@@ -20,6 +20,11 @@ export function Recent() {
       return page.records.filter(({ event }) => !background.has(event)).slice(0, shown)
     },
   })
+  return { names, records }
+}
+
+export function Recent() {
+  const { names, records } = useRecent()
   return (
     <Section title="Recent activity">
       <Loaded query={records} shape="rows">
