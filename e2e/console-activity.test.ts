@@ -230,7 +230,7 @@ async function openSlowly(page: Page, path: string): Promise<{ asked: string[]; 
   await page.route('**/v4/**', async (route) => {
     const { pathname, searchParams } = new URL(route.request().url())
     for (const name of ['since', 'until']) searchParams.delete(name)
-    asked.push(`${pathname}?${searchParams}`)
+    asked.push(`${pathname}?${searchParams.toString()}`)
     if (/\/(?:events|me)$/.test(pathname)) await route.continue()
     else held.push(route)
   })
@@ -242,7 +242,7 @@ async function openSlowly(page: Page, path: string): Promise<{ asked: string[]; 
     return held.length === 0 && (await loading.count()) === 0
   }, 'it does not load')
   await page.unrouteAll()
-  return { asked, moved: (await page.evaluate('window.moved')) as number }
+  return { asked, moved: await page.evaluate('window.moved') }
 }
 
 const countMoves = `window.moved = 0

@@ -6,7 +6,7 @@ import type { RecordList } from './record-list.ts'
 
 /** Each letter is a record. */
 function page(letters: string, cursor: string | null = letters.at(-1) ?? null, outcome = ''): AuditPage {
-  const records = [...letters].map((id) => ({ audit_id: id, outcome }) as unknown as AuditRecord)
+  const records = letters.split('').map((id) => ({ audit_id: id, outcome }) as unknown as AuditRecord)
   return { records, next_cursor: cursor }
 }
 
