@@ -340,6 +340,24 @@ async function show({ name, act }: Shown, address: string, context: BrowserConte
       if (judged.includes(how)) complaints.push(...(await faultsOf(page)))
     }
   }
+  complaints.push(...(await faultsAtZoom(page)))
   await page.close()
   return complaints
+}
+
+/** At 400 % a desktop has as many pixels (WCAG 2.2, 1.4.10): no scrolling sideways, and more than half is for reading. */
+const zoomed = { width: 320, height: 256 }
+
+async function faultsAtZoom(page: Page): Promise<string[]> {
+  await page.setViewportSize(zoomed)
+  const { isTooWide, fixed } = await page.evaluate<{ isTooWide: boolean; fixed: number }>(`(() => {
+    const isFixed = (one) => ['fixed', 'sticky'].includes(getComputedStyle(one).position) && !one.closest('dialog')
+    const heights = [...document.querySelectorAll('body *')].filter(isFixed).map((one) => one.getBoundingClientRect().height)
+    const { scrollWidth } = document.documentElement
+    return { isTooWide: scrollWidth > innerWidth, fixed: heights.reduce((sum, height) => sum + height, 0) }
+  })()`)
+  return [
+    ...(isTooWide ? ['at 400 %: too wide'] : []),
+    ...(fixed > zoomed.height / 2 ? [`at 400 %: ${fixed} px stay`] : []),
+  ]
 }

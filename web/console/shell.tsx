@@ -25,7 +25,7 @@ export function Shell({ user, children }: { user: User; children: ReactNode }) {
   useSignals(user)
   return (
     <div className="lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
-      <header className="sticky top-0 z-10 flex items-center justify-between border-b border-line bg-ground px-4 py-3 lg:h-dvh lg:flex-col lg:items-stretch lg:justify-start lg:gap-6 lg:border-r lg:border-b-0 lg:px-4 lg:py-6">
+      <header className="sticky top-0 short:static z-10 flex items-center justify-between border-b border-line bg-ground px-4 py-3 lg:h-dvh lg:flex-col lg:items-stretch lg:justify-start lg:gap-6 lg:border-r lg:border-b-0 lg:px-4 lg:py-6">
         <Brand />
         <nav
           aria-label="Console"

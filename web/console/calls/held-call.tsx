@@ -51,7 +51,7 @@ export function HeldCall({ call, lead, whyNot, verbs, onApprove, onDeny, childre
           />
         </div>
       </details>
-      <div className="sticky bottom-0 z-10 -mx-4 border-t border-line bg-ground px-4 pt-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:bottom-4 sm:mx-0 sm:rounded-xl sm:border sm:pb-3 sm:shadow-md">
+      <div className="sticky bottom-0 z-10 -mx-4 border-t short:static border-line bg-ground px-4 pt-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:bottom-4 sm:mx-0 sm:rounded-xl sm:border sm:pb-3 sm:shadow-md">
         <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
           {whyNot === undefined && (
             <Action look="main" isHeld={isHeld} act={() => decide(() => onApprove(repeat))}>

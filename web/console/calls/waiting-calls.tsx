@@ -86,7 +86,7 @@ function AgentCalls({ group: { agent, calls }, canApprove, verbs, decide, linkTo
         ))}
       </ul>
       {chosen.length > 0 && (
-        <div className="sticky bottom-16 flex flex-wrap gap-3 rounded-b-xl border-t border-line bg-surface px-4 py-3 sm:px-5 lg:bottom-0">
+        <div className="sticky bottom-16 flex short:static flex-wrap gap-3 rounded-b-xl border-t border-line bg-surface px-4 py-3 sm:px-5 lg:bottom-0">
           {canApprove && (
             <Action look="main" isHeld={guard.isOn} act={answer('approve')}>
               {verbs.approve} {chosen.length}
