@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import pg from 'pg'
 import { migratedPostgres } from '../server/testkit/databases.ts'
 import { freePort } from '../server/testkit/ports.ts'
-import { eventually, runServer, settingsFor, spawnServer } from './running-service.ts'
+import { eventually, runServer, settingsFor, spawnServer, startService } from './running-service.ts'
 
 async function changedUrl(t: Parameters<typeof migratedPostgres>[0], change: (url: URL) => void): Promise<string> {
   const url = new URL(await migratedPostgres(t))
@@ -60,6 +60,21 @@ describe('a start without its database', { concurrency: 2 }, () => {
     assert.deepEqual(await service.exit, { code: 0, signal: null })
     assert.match(service.stderr(), /stopped before the database was ready/)
     assert.ok(!service.stderr().includes('hunter2'))
+  })
+
+  test('uses the next of several hosts, and says what is wrong with the first', async (t) => {
+    const closed = `127.0.0.1:${await freePort()}`
+    const url = await migratedPostgres(t)
+    const { host } = new URL(url)
+    const service = await startService(t, 'postgres', { DATABASE_URL: url.replace(host, `${closed},${host}`) })
+    const chosen = /.*chose a PostgreSQL host.*/.exec(service.log)?.[0] ?? ''
+    const { level, host: used, passed_over } = JSON.parse(chosen)
+    assert.deepEqual([level, used], ['warn', host])
+    assert.match(passed_over.join(), new RegExp(`^${closed}: connect ECONNREFUSED`))
+    const { code, stdout } = await runServer(t, ['doctor'], service.env)
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, new RegExp(`database host +warning: ${closed}: connect ECONNREFUSED`))
+    assert.match(stdout, new RegExp(`database host +${host}: takes writes`))
   })
 
   test('fails immediately if settings are invalid or the database is of a newer version', async (t) => {
