@@ -77,7 +77,7 @@ export async function openForSeeding(env: NodeJS.ProcessEnv) {
   if (!config.databaseUrl.isSet) prepareDataDirectory(config)
   const keys = masterKeySource(config)
   // The first read creates the keys, which has to happen before the database exists.
-  keys.read()
+  await keys.read()
   const database = openDatabase(config)
   const clock = () => new Date()
   await migrate(database, clock)

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { freePort } from '../server/testkit/ports.ts'
+import { startTransit } from '../server/testkit/transit-server.ts'
 import { runServer, settingsFor, startService } from './running-service.ts'
 
 /** Listens on the other address of `localhost`; undefined if the machine has none. */
@@ -55,6 +58,27 @@ describe('a start', { concurrency: 2 }, () => {
       assert.match(stderr, /Port \d+ is in use\./)
       assert.ok(!stdout.includes('login_token'))
     }
+  })
+
+  test('has Vault decrypt the master key, and is refused while Vault is sealed', async (t) => {
+    const transit = await startTransit(t)
+    const service = await startService(t, 'sqlite', transit.settingsFor(randomBytes(32).toString('base64')))
+    assert.equal((await service.call('GET', '/readyz')).status, 200)
+    await service.stop()
+    assert.ok(!existsSync(join(service.dataDir, 'master-key')))
+    transit.fault = 'sealed'
+    for (const command of [[], ['doctor'], ['backup', join(service.dataDir, 'copy')]]) {
+      const { code, stdout, stderr } = await runServer(t, command, service.env)
+      assert.equal(code, 1)
+      assert.match(stdout + stderr, /Vault \(127\.0\.0\.1:\d+\) answered 503\. It is sealed/)
+    }
+    transit.fault = undefined
+    await service.startAgain()
+    assert.equal((await service.call('GET', '/readyz')).status, 200)
+    // Another master key than the one that encrypted the database.
+    await service.stop()
+    const other = transit.settingsFor(randomBytes(32).toString('base64'))
+    assert.match((await runServer(t, [], { ...service.env, ...other })).stderr, /does not match the one that encrypted/)
   })
 
   test('serves the reference with all its assets from the build', async (t) => {

@@ -333,6 +333,7 @@ test('a Secret is revealed only in the listed files', () => {
     'platform/tokens.ts', // hashes
     'platform/vault/key-files.ts', // writes the files of the data directory
     'platform/vault/master-keys.ts', // parses and writes the master keys
+    'platform/vault/transit-settings.ts', // has another Vault decrypt the master key
     'platform/vault/vault.ts', // seals
     'providers/auth-kinds/aws-sigv4.ts', // packs and unpacks the keys of a role
     'providers/auth-kinds/github-app.ts', // shows GitHub an assertion

@@ -83,7 +83,7 @@ async function openInstance(config: Config, log: Log, isWorker = false) {
   if (!config.databaseUrl.isSet) prepareDataDirectory(config)
   const adminToken = readAdminToken(config)
   const keys = masterKeySource(config)
-  const masterKeys = keys.read()
+  const masterKeys = await keys.read()
   if (!isWorker && config.databaseUrl.isSet) await migrateOnceThere(config, log)
   else await migrateDatabase(config)
   const database = openDatabase(config, { log })

@@ -25,7 +25,7 @@ const ownerOf = (box: string) => `owner of ${box}`
 export interface SealedBoxes {
   open: () => Database
   source: { read: () => MasterKey[]; write: (keys: MasterKey[]) => void }
-  openVault: (readMasterKeys?: () => MasterKey[]) => Promise<Vault>
+  openVault: (readMasterKeys?: () => MasterKey[] | Promise<MasterKey[]>) => Promise<Vault>
   put: (vault: Vault, box: string, text: string, database?: Database) => Promise<void>
   /** The decrypted content of every box. */
   contents: (vault: Vault) => Promise<Record<string, string>>

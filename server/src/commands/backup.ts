@@ -29,7 +29,7 @@ export async function backup(env: NodeJS.ProcessEnv, options: string[]): Promise
       `No database at ${file}. Run this with the settings of the service (SALLYPORT_DATA_DIR), or start the service once.`,
     )
   }
-  const masterKeys = masterKeySource(config).read()
+  const masterKeys = await masterKeySource(config).read()
   const target = resolve(given)
   assertRoom(file, target, config.diskFloorBytes)
   const { records, newestAt } = await withDraft(target, async (draft) => {

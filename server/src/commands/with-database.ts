@@ -36,7 +36,7 @@ export async function withDatabase(
   }
   // A key is created only if there is no database, and here there is one.
   const source = masterKeySource(config)
-  source.read()
+  await source.read()
   const database = openDatabase(config, { hasNoLimits })
   try {
     await assertCurrent(database)

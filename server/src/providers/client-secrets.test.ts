@@ -73,7 +73,7 @@ onBothDatabases('client secrets', (engine) => {
         .where('provider_id', '=', id)
         .executeTakeFirstOrThrow()
     const before = await sealed()
-    let keys = masterKeySource(config).read()
+    let keys = await masterKeySource(config).read()
     const source = { read: () => keys, write: (written: typeof keys) => void (keys = written) }
     const vault = await openVault({ database, readMasterKeys: source.read, clock: clock.now })
     await rotateKeys({

@@ -47,12 +47,12 @@ export async function restore(env: NodeJS.ProcessEnv, options: string[]): Promis
       "The database is PostgreSQL (DATABASE_URL). Restore it with PostgreSQL's own tools, then run sallyport-server restore --in-place: docs/runbook.md has the commands.",
     )
   }
-  await restoreFile(config, resolve(given), readGivenKeys(config))
+  await restoreFile(config, resolve(given), await readGivenKeys(config))
   return 0
 }
 
 /** A new key could not decrypt the backup, so none is created. */
-function readGivenKeys(config: Config): MasterKey[] {
+async function readGivenKeys(config: Config): Promise<MasterKey[]> {
   const own = join(config.dataDir, 'master-key')
   if (!config.masterKey.isSet && !existsSync(own)) {
     throw new CommandRefused(
@@ -124,7 +124,7 @@ async function settleInPlace(env: NodeJS.ProcessEnv): Promise<number> {
   const config = readConfig(env)
   await assertNobodyServes(config)
   return withDatabase(env, async ({ source, database }) => {
-    const settlement = await settleRestored(database, source.read(), undefined)
+    const settlement = await settleRestored(database, await source.read(), undefined)
     report({ file: undefined, aside: undefined, comparison: undefined, settlement })
     return 0
   })

@@ -7,6 +7,7 @@ import { egressContradictions, egressSecretSettings, egressSettings } from '../e
 import { Secret } from '../secret.ts'
 import { otlpContradictions, otlpSecretSettings, otlpSettings } from '../telemetry/otlp-settings.ts'
 import { parseMasterKeys } from '../vault/master-keys.ts'
+import { transitContradictions, transitSecretSettings, transitSettings } from '../vault/transit-settings.ts'
 import { addresses, addressOrName, baseUrl, flag } from './settings.ts'
 import { integer, oneOf, optional, origins, portOrOff, setting, text } from './settings.ts'
 import type { SecretSource, ValuesOf } from './settings.ts'
@@ -46,6 +47,7 @@ export const platformSettings = {
     optional(addresses),
   ),
   ...egressSettings,
+  ...transitSettings,
   SALLYPORT_CORS_ORIGINS: setting(
     null,
     'Origins whose pages may call the API with a bearer token, separated by commas',
@@ -134,6 +136,7 @@ export const platformSecretSettings = {
     fallback: 'generated on first start',
     meaning: '32 bytes in base64 or hex; several, separated by commas, during rotation: the first one encrypts',
   },
+  ...transitSecretSettings,
   ...egressSecretSettings,
   ...pushSecretSettings,
   ...otlpSecretSettings,
@@ -221,7 +224,8 @@ export function platformContradictions(config: Values): string[] {
     const given = token.read()
     if (given && !isAdminToken(given)) problems.push(`${token.name} must be ${adminTokenForm}.`)
   }
-  problems.push(...masterKeyProblems(masterKey), ...pushContradictions(config), ...otlpContradictions(config))
+  if (!config.masterKeyVault) problems.push(...masterKeyProblems(masterKey))
+  problems.push(...transitContradictions(config), ...pushContradictions(config), ...otlpContradictions(config))
   return problems
 }
 

@@ -13,7 +13,7 @@ export const egressSettings = {
   ),
   SALLYPORT_EGRESS_CA_FILE: setting(
     null,
-    'PEM file of additional CA certificates, trusted only for destinations in SALLYPORT_EGRESS_ALLOW, for the OTLP collector, and for an https proxy',
+    'PEM file of additional CA certificates, trusted only for destinations in SALLYPORT_EGRESS_ALLOW, for the OTLP collector, for an https proxy, and for Vault',
     optional(certificates),
   ),
   SALLYPORT_EGRESS_DIRECT: setting(
@@ -42,6 +42,7 @@ interface Values {
   egressProxyResolves: boolean
   egressProxy: SecretSource
   otelExporterOtlpEndpoint: URL | undefined
+  masterKeyVault: URL | undefined
 }
 
 export function egressContradictions(config: Values): string[] {
@@ -60,7 +61,8 @@ export function egressContradictions(config: Values): string[] {
   if (!egressProxy.isSet) {
     for (const name of idle) problems.push(`${name} has no effect because SALLYPORT_EGRESS_PROXY is not set.`)
   }
-  if (egressCaFile !== undefined && allow.length === 0 && !config.otelExporterOtlpEndpoint && !proxy?.isTls) {
+  const hasOtherUse = config.otelExporterOtlpEndpoint ?? config.masterKeyVault ?? proxy?.isTls
+  if (egressCaFile !== undefined && allow.length === 0 && !hasOtherUse) {
     problems.push('SALLYPORT_EGRESS_CA_FILE has no effect because SALLYPORT_EGRESS_ALLOW is empty.')
   }
   return problems

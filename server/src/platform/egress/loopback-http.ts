@@ -1,5 +1,5 @@
 /**
- * Plain http to a program on this machine: the one exception from https, for a collector that the operator's settings name.
+ * Plain http to a program on this machine: the one exception from https, for what the operator's settings name.
  * It connects to loopback addresses only, so what is sent never leaves the machine.
  */
 import { request } from 'node:http'
@@ -12,6 +12,7 @@ import type { HeaderPairs } from './header-lists.ts'
 export interface LoopbackAnswer {
   status: number
   headers: HeaderPairs
+  body: Buffer
 }
 
 /** As URLs spell them. */
@@ -29,7 +30,6 @@ const lookup: LookupFunction = (_name, options, callback) => {
   else callback(null, '127.0.0.1', 4)
 }
 
-/** Resolves once the answer has ended; its body is not kept. */
 export function collectFromLoopback({ url, method, headers, body, limits }: EgressRequest): Promise<LoopbackAnswer> {
   if (url.protocol !== 'http:' || !isLoopbackName(url.hostname))
     throw invalidUrl('The URL is not http on this machine.')
@@ -37,14 +37,16 @@ export function collectFromLoopback({ url, method, headers, body, limits }: Egre
   const { wholeMs = 10_000, maxBytes = 65_536 } = limits ?? {}
   const signal = AbortSignal.timeout(wholeMs)
   const sent = request(url, { method, headers: Object.fromEntries(headers), lookup, signal }, (response) => {
+    const chunks: Buffer[] = []
     let bytes = 0
     response.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
       bytes += chunk.length
       if (bytes > maxBytes) sent.destroy(tooLarge(url.host, 'body'))
     })
     response.on('error', fail)
     response.on('end', () => {
-      resolve({ status: response.statusCode ?? 0, headers: pairsOf(response.rawHeaders) })
+      resolve({ status: response.statusCode ?? 0, headers: pairsOf(response.rawHeaders), body: Buffer.concat(chunks) })
     })
   })
   const fail = (error: Error) => {

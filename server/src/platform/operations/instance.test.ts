@@ -47,25 +47,25 @@ test('a directory with other files in it is refused and its permissions are kept
   assert.equal(statSync(folder).mode & 0o777, 0o700)
 })
 
-test('the first start creates the admin token and master key; later ones read them', (t) => {
+test('the first start creates the admin token and master key; later ones read them', async (t) => {
   const config = configIn(temporaryFolder(t))
   const token = readAdminToken(config).reveal()
   assert.ok(isWellFormedToken('admin', token))
   assert.equal(readAdminToken(config).reveal(), token)
   assert.equal(readFileSync(adminTokenFile(config) ?? '', 'utf8'), `${token}\n`)
-  const keys = masterKeySource(config).read()
+  const keys = await masterKeySource(config).read()
   assert.equal(keys.length, 1)
-  assert.deepEqual(idsOf(masterKeySource(config).read()), idsOf(keys))
+  assert.deepEqual(idsOf(await masterKeySource(config).read()), idsOf(keys))
   assert.deepEqual(readdirSync(config.dataDir).sort(), ['admin-token', 'master-key'])
 })
 
-test('configured secrets are used, and none are created', (t) => {
+test('configured secrets are used, and none are created', async (t) => {
   const [token, key] = ['an-admin-token-of-32-characters-or-more', newMasterKey()]
   const given = { SALLYPORT_ADMIN_TOKEN: token, SALLYPORT_MASTER_KEY: key.text.reveal() }
   const config = configIn(temporaryFolder(t), given)
   assert.equal(readAdminToken(config).reveal(), token)
   const source = masterKeySource(config)
-  assert.deepEqual(idsOf(source.read()), [key.id])
+  assert.deepEqual(idsOf(await source.read()), [key.id])
   assert.equal(source.write, undefined)
   assert.equal(adminTokenFile(config), undefined)
   assert.deepEqual(readdirSync(config.dataDir), [])
@@ -74,7 +74,7 @@ test('configured secrets are used, and none are created', (t) => {
 test('a lost master key is not recreated if a database exists', async (t) => {
   const config = configIn(temporaryFolder(t))
   const source = masterKeySource(config)
-  source.read()
+  await source.read()
   const database = openDatabase(config)
   t.after(() => database.close())
   await migrate(database, fixedClock().now)
@@ -84,20 +84,20 @@ test('a lost master key is not recreated if a database exists', async (t) => {
   rmSync(file)
   const isAdvice = (error: unknown) =>
     error instanceof ConfigError && error.message.includes(file) && error.message.includes('Restore it')
-  assert.throws(() => source.read(), isAdvice)
-  assert.throws(() => masterKeySource(config).read(), isAdvice)
+  await assert.rejects(source.read(), isAdvice)
+  await assert.rejects(masterKeySource(config).read(), isAdvice)
   assert.ok(!existsSync(file))
   writeFileSync(file, kept)
   await openVault({ database, readMasterKeys: source.read, clock: fixedClock().now })
 })
 
-test('an empty or invalid key file is reported, not replaced', (t) => {
+test('an empty or invalid key file is reported, not replaced', async (t) => {
   const config = configIn(temporaryFolder(t))
   const file = join(config.dataDir, 'master-key')
   for (const content of ['', '\n', 'hush']) {
     writeFileSync(file, content)
-    assert.throws(
-      () => masterKeySource(config).read(),
+    await assert.rejects(
+      masterKeySource(config).read(),
       (error: unknown) => error instanceof ConfigError && error.message.includes(file) && !/hush/.test(error.message),
     )
     assert.equal(readFileSync(file, 'utf8'), content)
@@ -115,16 +115,16 @@ test('an empty admin token file lets nobody in', (t) => {
   }
 })
 
-test('keys from a file are written back to it and read again', (t) => {
+test('keys from a file are written back to it and read again', async (t) => {
   const folder = temporaryFolder(t)
   const [old, fresh] = [newMasterKey(), newMasterKey()]
   const file = join(folder, 'elsewhere')
   writeFileSync(file, old.text.reveal())
   for (const env of [{ SALLYPORT_MASTER_KEY_FILE: file }, {}]) {
     const source = masterKeySource(configIn(folder, env))
-    source.write?.([fresh, ...source.read()])
-    assert.equal(source.read()[0]?.id, fresh.id)
-    assert.equal(source.read().length, 2)
+    source.write?.([fresh, ...(await source.read())])
+    const read = await source.read()
+    assert.deepEqual([read[0]?.id, read.length], [fresh.id, 2])
   }
   assert.ok(existsSync(file) && existsSync(join(folder, 'master-key')))
 })

@@ -116,19 +116,29 @@ export function readAdminToken(config: PlatformConfig): Secret {
   return token
 }
 
+export type KeySource = Omit<MasterKeySource, 'read'> & { read: () => Promise<MasterKey[]> }
+
 /** Created on first start. If there is a database already, a missing key is an error: a new one could not decrypt it. */
-export function masterKeySource(config: PlatformConfig): MasterKeySource {
-  const { masterKey } = config
+export function masterKeySource(config: PlatformConfig): KeySource {
+  const { masterKey, masterKeyVault } = config
   const own = join(config.dataDir, 'master-key')
-  const file = masterKey.isSet ? masterKey.file : own
-  const read = () => {
-    const given = masterKey.isSet ? masterKey.read() : readOwnKey(config, own)
+  // A file that Vault's ciphertext is in can't be written from here.
+  const file = masterKeyVault ? undefined : masterKey.isSet ? masterKey.file : own
+  const readGiven = async () => {
+    if (!masterKey.isSet) return readOwnKey(config, own)
+    if (!masterKeyVault) return masterKey.read()
+    const { unwrapMasterKeys } = await import('../vault/transit.ts')
+    return unwrapMasterKeys(config, masterKeyVault)
+  }
+  const read = async () => {
+    const given = await readGiven()
     if (!given) throw new ConfigError([`${masterKey.name} gives nothing.`])
     try {
       return parseMasterKeys(given)
     } catch (error) {
       if (!(error instanceof TypeError)) throw error
-      throw new ConfigError([`${file ?? masterKey.name}: ${error.message}.`])
+      const where = masterKeyVault ? 'What Vault decrypted' : (file ?? masterKey.name)
+      throw new ConfigError([`${where}: ${error.message}.`])
     }
   }
   if (file === undefined) return { read, write: undefined }

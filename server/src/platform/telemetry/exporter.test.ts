@@ -27,7 +27,7 @@ function startExporter() {
     clock: clock.now,
     collect: ({ url }: EgressRequest) => {
       assert.match(url.href, /^https:\/\/collector\.example\/base\/v1\/(?:traces|metrics)$/)
-      return new Promise<LoopbackAnswer>((resolve, reject) => {
+      return new Promise<Pick<LoopbackAnswer, 'status' | 'headers'>>((resolve, reject) => {
         open.push((status, retryAfter) => {
           if (status instanceof ServiceError) reject(status)
           else resolve({ status, headers: retryAfter === undefined ? [] : [['Retry-After', retryAfter]] })

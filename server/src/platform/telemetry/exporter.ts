@@ -18,11 +18,13 @@ const retryable = new Set([429, 502, 503, 504])
 const longestPauseMs = 300_000
 const exportLimits = { connectMs: 5_000, firstByteMs: 10_000, wholeMs: 10_000, maxBytes: 65_536 }
 
+type Answer = Pick<LoopbackAnswer, 'status' | 'headers'>
+
 interface ExporterNeeds {
   endpoint: URL
   headers: readonly [string, string][]
   clock: Clock
-  collect: (request: EgressRequest) => Promise<LoopbackAnswer>
+  collect: (request: EgressRequest) => Promise<Answer>
   encodeSpans: (spans: readonly Span[]) => string
   encodeMetrics: () => Promise<string>
   onDropped: (spans: number) => void
@@ -48,7 +50,7 @@ export function createExporter(needs: ExporterNeeds) {
     return waitMs > 0 && waitMs <= longestPauseMs
   }
 
-  const noteRetryAfter = ({ headers: given }: LoopbackAnswer) => {
+  const noteRetryAfter = ({ headers: given }: Answer) => {
     const now = clock()
     const [, after = ''] = given.find(([name]) => name.toLowerCase() === 'retry-after') ?? []
     const wanted = retryAfterTime(after, now)?.getTime() ?? 0

@@ -13,9 +13,9 @@ import { addDataKey } from './vault.ts'
 import type { Place, SealedColumn, SealedValue, Vault } from './vault.ts'
 import type { MasterKey } from './master-keys.ts'
 
-/** The master keys in the order of the setting. `write` is undefined unless they come from a file. */
+/** The master keys in the order of the setting. `write` is undefined unless they come from a file as they are. */
 export interface MasterKeySource {
-  read: () => MasterKey[]
+  read: () => MasterKey[] | Promise<MasterKey[]>
   write: ((keys: MasterKey[]) => void) | undefined
 }
 
@@ -86,7 +86,7 @@ async function beginRotation({ database, source, newMasterKey, clock }: Rotation
     await lockSchema(database, tx)
     const dataKeys = await tx.selectFrom('vault_keys').select(['active', 'master_key_id']).execute()
     if (dataKeys.some(({ active }) => active === null)) return true
-    const keys = source.read()
+    const keys = await source.read()
     const inUse = new Set(dataKeys.map(({ master_key_id }) => master_key_id))
     // Only the first key can be a new one: an unused key after it was retired.
     const [front] = keys
@@ -143,6 +143,7 @@ async function dropUnusedMasterKeys({ database, source }: RotationNeeds): Promis
     await lockSchema(database, tx)
     const dataKeys = await tx.selectFrom('vault_keys').select('master_key_id').execute()
     const inUse = new Set(dataKeys.map(({ master_key_id }) => master_key_id))
-    source.write?.(source.read().filter(({ id }) => inUse.has(id)))
+    const keys = await source.read()
+    source.write?.(keys.filter(({ id }) => inUse.has(id)))
   })
 }

@@ -43,7 +43,7 @@ export class WrongMasterKey extends Error {
 interface VaultNeeds {
   database: Database
   /** Called again for a data key that none of the known master keys decrypts. */
-  readMasterKeys: () => MasterKey[]
+  readMasterKeys: () => MasterKey[] | Promise<MasterKey[]>
   clock: Clock
 }
 
@@ -56,7 +56,7 @@ export async function openVault(needs: VaultNeeds) {
     if (known) return known
     const row = await queries.selectFrom('vault_keys').selectAll().where('key_id', '=', keyId).executeTakeFirst()
     if (!row) throw new ServiceError('not_ready', { detail: `data key ${keyId} is gone` })
-    const key = openDataKey(needs.readMasterKeys(), row)
+    const key = openDataKey(await needs.readMasterKeys(), row)
     ring.set(keyId, key)
     return key
   }
@@ -79,7 +79,7 @@ export async function openVault(needs: VaultNeeds) {
 async function openDataKeys({ database, readMasterKeys, clock }: VaultNeeds): Promise<Map<string, KeyObject>> {
   return database.transaction(async (tx) => {
     await lockSchema(database, tx)
-    const masterKeys = readMasterKeys()
+    const masterKeys = await readMasterKeys()
     const [anyKey] = await tx.selectFrom('vault_keys').select('key_id').limit(1).execute()
     const [newest] = masterKeys
     if (!newest) throw new WrongMasterKey()
@@ -87,7 +87,7 @@ async function openDataKeys({ database, readMasterKeys, clock }: VaultNeeds): Pr
     const rows = await tx.selectFrom('vault_keys').selectAll().execute()
     const opensAll = (keys: MasterKey[]) => rows.every((row) => keys.some(({ id }) => id === row.master_key_id))
     // The first read may be older than a rotation that has begun since; reading again under the lock is current.
-    const current = opensAll(masterKeys) ? masterKeys : readMasterKeys()
+    const current = opensAll(masterKeys) ? masterKeys : await readMasterKeys()
     if (!opensAll(current)) throw new WrongMasterKey()
     return new Map(rows.map((row) => [row.key_id, openDataKey(current, row)]))
   })
