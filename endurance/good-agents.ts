@@ -61,7 +61,10 @@ function caller({ port, upstreamHost, agents, name, timeoutMs }: Order, note: (c
     const failure = await Promise.race([answered.then(failureIn, errorIn), sleep(patienceMs, noAnswer, { ref: false })])
     note({ index, beganAt, tookMs: performance.now() - beganAt, failure })
   }
-  return { call, end: () => connections.destroy() }
+  const end = () => {
+    connections.destroy()
+  }
+  return { call, end }
 }
 
 /** Clients that each wait for a response, and a moment, before the next call. */

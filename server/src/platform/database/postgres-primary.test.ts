@@ -74,7 +74,7 @@ async function useAll(database: Database): Promise<number[]> {
     return port.execute(tx)
   })
   await readShort(database.queries, { key: 'any' })
-  const single = (await untilConnected(() => database.runSingleStatement(port.compile(database.queries)))) as object[]
+  const single = await untilConnected(() => database.runSingleStatement(port.compile(database.queries)))
   await database.probe()
   return [...pooled.rows, ...(single as { port: number }[])].map((row) => row.port)
 }

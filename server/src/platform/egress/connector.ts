@@ -47,7 +47,9 @@ export function createConnectors({ destinations, lookup, ca, proxy, takeSocket, 
   /** The proxy is the operator's own, so its address may be a private one. */
   const lookupProxy: LookupFunction = (name, options, callback) => {
     lookup(name, 'operator').then(
-      (found) => answering(found.map(({ address }) => address))(name, options, callback),
+      (found) => {
+        answering(found.map(({ address }) => address))(name, options, callback)
+      },
       (error: unknown) => {
         callback(error as Error, '')
       },

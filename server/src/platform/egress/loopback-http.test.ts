@@ -20,8 +20,11 @@ async function answering(t: TestContext, answer: RequestListener): Promise<strin
 test('a program on this machine gets the request, and its status and headers come back', async (t) => {
   const url = await answering(t, (request, response) => {
     const { method, url: path, headers } = request
-    request.on('data', (body) => {
-      response.writeHead(429, { 'retry-after': '7', 'x-seen': `${method} ${path} ${headers['x-key']} ${body}` })
+    request.on('data', (body: Buffer) => {
+      response.writeHead(429, {
+        'retry-after': '7',
+        'x-seen': `${method} ${path} ${String(headers['x-key'])} ${body.toString()}`,
+      })
       response.end('ignored')
     })
   })

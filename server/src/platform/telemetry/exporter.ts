@@ -60,8 +60,7 @@ export function createExporter(needs: ExporterNeeds) {
   const send = async (signal: 'traces' | 'metrics', text: string): Promise<'taken' | 'refused' | 'later'> => {
     const url = new URL(endpoint)
     url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/${signal}`
-    let isForLater = false
-    const reason = await collect({
+    const { reason, isForLater } = await collect({
       url,
       method: 'POST',
       headers: [['content-type', 'application/json'], ...headers],
@@ -71,13 +70,12 @@ export function createExporter(needs: ExporterNeeds) {
     }).then(
       (answer) => {
         const { status } = answer
-        if (status >= 200 && status < 300) return undefined
-        isForLater = retryable.has(status)
-        if (isForLater) noteRetryAfter(answer)
-        return `http_${status}`
+        const isRetryable = retryable.has(status)
+        if (isRetryable) noteRetryAfter(answer)
+        return { reason: status >= 200 && status < 300 ? undefined : `http_${status}`, isForLater: isRetryable }
       },
       // The error itself may quote what was sent.
-      (error: unknown) => (error instanceof ServiceError ? error.code : 'internal'),
+      (error: unknown) => ({ reason: error instanceof ServiceError ? error.code : 'internal', isForLater: false }),
     )
     if (reason !== undefined && !isFailing) log.warn({ reason }, 'the OTLP collector takes no telemetry')
     if (reason === undefined && isFailing) log.info('the OTLP collector takes telemetry again')
