@@ -62,12 +62,15 @@ describe('a start', { concurrency: 2 }, () => {
 
   test('has Vault decrypt the master key, and is refused while Vault is sealed', async (t) => {
     const transit = await startTransit(t)
-    const service = await startService(t, 'sqlite', transit.settingsFor(randomBytes(32).toString('base64')))
+    // Node's own variables for proxies must not lead the token elsewhere.
+    const proxied = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1', http_proxy: 'http://127.0.0.1:1' }
+    const settings = { ...transit.settingsFor(randomBytes(32).toString('base64')), ...proxied }
+    const service = await startService(t, 'sqlite', settings)
     assert.equal((await service.call('GET', '/readyz')).status, 200)
     await service.stop()
     assert.ok(!existsSync(join(service.dataDir, 'master-key')))
     transit.fault = 'sealed'
-    for (const command of [[], ['doctor'], ['backup', join(service.dataDir, 'copy')]]) {
+    for (const command of [[], ['doctor']]) {
       const { code, stdout, stderr } = await runServer(t, command, service.env)
       assert.equal(code, 1)
       assert.match(stdout + stderr, /Vault \(127\.0\.0\.1:\d+\) answered 503\. It is sealed/)
@@ -75,10 +78,6 @@ describe('a start', { concurrency: 2 }, () => {
     transit.fault = undefined
     await service.startAgain()
     assert.equal((await service.call('GET', '/readyz')).status, 200)
-    // Another master key than the one that encrypted the database.
-    await service.stop()
-    const other = transit.settingsFor(randomBytes(32).toString('base64'))
-    assert.match((await runServer(t, [], { ...service.env, ...other })).stderr, /does not match the one that encrypted/)
   })
 
   test('serves the reference with all its assets from the build', async (t) => {

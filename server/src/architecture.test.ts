@@ -124,7 +124,7 @@ test('platform imports nothing but the protocol', () => {
 })
 
 /** OAuth has grants and devices of its own, and so have the push services; a token's kind is its prefix; Node's http has agents. */
-const haveOwnNouns = /^server\/src\/platform\/(?:oauth\/|push\/|tokens\.ts$|egress\/egress-proxy)/
+const haveOwnNouns = /^server\/src\/platform\/(?:oauth\/|push\/|tokens\.ts$|egress\/(?:egress-proxy|loopback-http))/
 const nouns = /^(?:agent|approval|device|grant|legacy|pairing|proposal|provider|receipt|sandbox)(?:e?s)?$/i
 
 test('platform uses no domain terms of the service', () => {

@@ -36,7 +36,9 @@ export function collectFromLoopback({ url, method, headers, body, limits }: Egre
   const { promise, resolve, reject } = Promise.withResolvers<LoopbackAnswer>()
   const { wholeMs = 10_000, maxBytes = 65_536 } = limits ?? {}
   const signal = AbortSignal.timeout(wholeMs)
-  const sent = request(url, { method, headers: Object.fromEntries(headers), lookup, signal }, (response) => {
+  // Node's usual agent would follow HTTP_PROXY where NODE_USE_ENV_PROXY is set.
+  const options = { method, headers: Object.fromEntries(headers), lookup, signal, agent: false as const }
+  const sent = request(url, options, (response) => {
     const chunks: Buffer[] = []
     let bytes = 0
     response.on('data', (chunk: Buffer) => {
