@@ -64,7 +64,7 @@ export const pages: Mutation[] = [
   {
     row: 'Home is live',
     file: 'web/console/live.ts',
-    from: "if (event === 'changed') onChange(data.topics)",
+    from: "if (event === 'changed') catchUp(data.topics.flatMap((topic) => keysOf[topic]))",
     to: '',
   },
   {
@@ -112,14 +112,50 @@ export const pages: Mutation[] = [
   {
     row: 'Activity: chart, one record',
     file: 'web/console/activity/chart.tsx',
-    from: 'total: sum(all?.[outcome] ?? [])',
-    to: 'total: 0',
+    from: 'of: (all) => all.answered_errors',
+    to: 'of: (all) => all.failed',
   },
   {
-    row: 'Activity: pages, exports, live',
-    file: 'web/console/activity/records.tsx',
-    from: '(cursor === null ? undefined : { cursor })',
-    to: '(cursor === null ? undefined : undefined)',
+    row: 'Activity: pages, exports',
+    file: 'web/console/activity/record-list.ts',
+    from: 'records: [...list.records, ...page.records]',
+    to: 'records: [...list.records]',
+  },
+  {
+    row: 'Activity: new calls, and the place of who reads',
+    file: 'web/console/activity/use-place.ts',
+    from: 'scrollY > topPx || ',
+    to: '',
+  },
+  {
+    row: 'Lists are read once, and nothing moves',
+    file: 'web/console/live.ts',
+    from: "{ queryKey: ['me'], stale: true }",
+    to: "{ queryKey: ['me'] }",
+  },
+  {
+    row: 'The service is away: said, and caught up with',
+    file: 'web/ui/reachability.ts',
+    from: 'awaySince = lastAnswerAt',
+    to: 'awaySince = 0',
+  },
+  {
+    row: 'Offline: a view that was not opened before',
+    file: 'web/ui/lazy-view.tsx',
+    from: 'useEffect(() => onReturn(() => void again()), [again])',
+    to: '',
+  },
+  {
+    row: 'A revoke that was cancelled does not happen',
+    file: 'web/ui/confirm.tsx',
+    from: '<Action act={close} isHeld',
+    to: '<Action act={act} isHeld',
+  },
+  {
+    row: 'Compressed: the list of presets alone',
+    file: 'server/src/providers/preset-routes.ts',
+    from: 'onSend: compressAnswer(),',
+    to: '',
   },
   {
     row: 'Nothing of others, no text breaks out',
@@ -130,8 +166,8 @@ export const pages: Mutation[] = [
   {
     row: 'The admin token is in memory alone',
     file: 'web/console/admin/admin.tsx',
-    from: 'const admin = createAdminClient({ baseUrl: location.origin, adminToken })',
-    to: "const admin = createAdminClient({ baseUrl: location.origin, adminToken })\n  sessionStorage.setItem('admin', adminToken)",
+    from: 'const admin = createAdminClient({ baseUrl: location.origin, adminToken, fetch: watchedFetch })',
+    to: "const admin = createAdminClient({ baseUrl: location.origin, adminToken, fetch: watchedFetch })\n  sessionStorage.setItem('admin', adminToken)",
   },
   {
     row: 'Admin: providers',
