@@ -235,7 +235,9 @@ async function openSlowly(page: Page, path: string): Promise<{ asked: string[]; 
     else held.push(route)
   })
   const loading = page.locator('[role=progressbar][aria-label=Loading]')
+  const connected = page.waitForResponse('**/v4/events')
   await page.goto(base + path)
+  await connected
   await loading.first().waitFor()
   await eventually(async () => {
     await held.pop()?.continue()

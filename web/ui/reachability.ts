@@ -45,10 +45,11 @@ export function isReachable(): Promise<boolean> {
 async function probe(): Promise<boolean> {
   clearTimeout(nextProbe)
   try {
-    const { ok } = await fetch('/readyz', { cache: 'no-store', signal: AbortSignal.timeout(probeTimeoutMs) })
-    if (ok) noteAnswer()
+    const { status } = await fetch('/readyz', { cache: 'no-store', signal: AbortSignal.timeout(probeTimeoutMs) })
+    // A proxy may not pass it on.
+    if (status < 500) noteAnswer()
     else noteAway()
-    return ok
+    return status < 500
   } catch {
     noteAway()
     return false
