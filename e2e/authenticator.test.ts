@@ -34,7 +34,7 @@ inBrowser("a phone is paired with the console's code, and its key is not extract
   const person = await arrive(visit, 'ada')
   const desk = await person.open('/devices', 'Devices')
   await press(desk, 'Pair a device')
-  await desk.getByRole('img', { name: /^QR code/ }).waitFor()
+  await desk.getByText('A phone can’t pair at this address.').waitFor()
   await assertAccessible(desk)
   await assertFits(desk)
   const link = (await desk.getByRole('link', { name: 'pair this browser' }).getAttribute('href')) ?? ''
@@ -51,11 +51,16 @@ inBrowser("a phone is paired with the console's code, and its key is not extract
   await assertAccessible(phone)
   await assertFits(phone)
 
+  await phone.getByRole('region', { name: 'Notifications' }).getByText('Otherwise you see requests only').waitFor()
+  await press(phone, 'Not now')
+  await phone.getByRole('region', { name: 'Notifications' }).waitFor({ state: 'detached' })
   await hears(desk, 'The device is paired.')
   await desk.getByText('Ada’s <b>phone</b>').first().waitFor()
   assert.deepEqual(await phone.evaluate(whatIsKept), { isExtractable: false, exported: 'InvalidAccessError' })
   await phone.reload()
   await sees(phone, waiting)
+  await phone.getByRole('button', { name: 'Turn on notifications' }).waitFor()
+  assert.equal(await phone.getByRole('region', { name: 'Notifications' }).count(), 0)
 })
 
 inBrowser('a browser that cannot create keys is told why', [], async (visit) => {
@@ -105,7 +110,7 @@ inBrowser('a request appears on the device, and its signature can be verified by
   await phone.getByRole('link', { name: /^Mail helper is requesting access to your account at Beta/ }).click()
   await sees(phone, asking)
   await phone.setViewportSize({ width: 390, height: 844 })
-  assert.equal(await phone.evaluate('document.documentElement.scrollHeight'), 844)
+  await eventually(() => phone.evaluate<boolean>('document.documentElement.scrollHeight === 844'), 'it scrolls')
   await adjust(phone)
   await phone.getByRole('radio', { name: 'Read only' }).check()
   await phone.getByRole('radio', { name: '1 hour' }).check()
@@ -162,33 +167,48 @@ inBrowser('a device removed in the console is signed out immediately', ['401 '],
   await sees(phone, 'Pair this device')
 })
 
-inBrowser('with device-only approval only a device decides, and only it can turn that off', ['403 '], async (visit) => {
-  const person = await arrive(visit, 'lise')
-  await person.connect('lise')
-  const phone = await pair(visit, person)
-  const desk = await person.open('/devices', 'Devices')
-  await press(desk, 'Turn on')
-  await desk.getByRole('dialog').getByText('Pair a second one first.').waitFor()
-  await desk.getByRole('dialog').getByRole('button', { name: 'Turn on' }).click()
-  await hears(desk, 'From now on, only your devices can approve.')
-  await desk.getByText('To remove it, open the authenticator on a device that can approve.').waitFor()
-  await assertAccessible(desk)
+inBrowser(
+  'with device-only approval only a device decides, and only it can turn that off',
+  ['403 ', '401 '],
+  async (visit) => {
+    const person = await arrive(visit, 'lise')
+    await person.connect('lise')
+    const phone = await pair(visit, person)
+    const desk = await person.open('/devices', 'Devices')
+    await press(desk, 'Turn on')
+    await desk.getByRole('dialog').getByText('Pair a second one first.').waitFor()
+    await desk.getByRole('dialog').getByRole('button', { name: 'Turn on' }).click()
+    await hears(desk, 'From now on, only your devices can approve.')
+    await desk.getByText('To remove it, open the authenticator on another device that can approve.').waitFor()
+    await assertAccessible(desk)
 
-  const other = await pair(visit, person)
-  await other.getByText('not yet').waitFor()
-  await phone.reload()
-  const key = (await other.locator('dd code').first().textContent()) ?? ''
-  await phone.getByText('wants to approve requests too').waitFor()
-  await phone.getByText(key).waitFor()
-  await press(phone, 'Keys match: allow it to approve')
-  await hears(phone, 'The other device can approve now.')
-  await eventually(async () => (await devicesOf(person)).every((one) => one.key.enrolled), 'not enrolled')
+    const other = await pair(visit, person)
+    await other.getByText('not yet').waitFor()
+    // It can't sign its removal, so it is not offered.
+    await other.getByText('To remove this device, use one that can approve.').waitFor()
+    assert.equal(await other.getByRole('button', { name: /^Remove/ }).count(), 0)
+    await phone.reload()
+    const key = (await other.locator('dd code').first().textContent()) ?? ''
+    await phone.getByText('wants to approve requests too').waitFor()
+    await phone.getByText(key).waitFor()
+    await press(phone, 'Keys match: allow it to approve')
+    await hears(phone, 'The other device can approve now.')
+    await eventually(async () => (await devicesOf(person)).every((one) => one.key.enrolled), 'not enrolled')
 
-  await press(phone, 'Turn off')
-  await phone.getByRole('dialog').getByRole('button', { name: 'Sign and turn off' }).click()
-  await hears(phone, 'You can approve in the console again.')
-  assert.equal((await person.call('GET', '/v4/auth/me')).body.user.require_device_approval, false)
-})
+    await phone.getByRole('button', { name: /^Remove Chrome on/ }).click()
+    await phone.getByRole('dialog').getByRole('button', { name: 'Sign and remove' }).click()
+    await hears(phone, 'The device was removed.')
+    await other.getByText('This device is no longer paired.').waitFor()
+    await press(phone, 'Remove this device')
+    await phone.getByRole('dialog').getByText('If no other device can approve, nothing can').waitFor()
+    await phone.keyboard.press('Escape')
+
+    await press(phone, 'Turn off')
+    await phone.getByRole('dialog').getByRole('button', { name: 'Sign and turn off' }).click()
+    await hears(phone, 'You can approve in the console again.')
+    assert.equal((await person.call('GET', '/v4/auth/me')).body.user.require_device_approval, false)
+  },
+)
 
 inBrowser('a request shows a notification, and tapping it opens the request', [], async (visit) => {
   const person = await arrive(visit, 'hedy')

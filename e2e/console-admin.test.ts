@@ -349,7 +349,7 @@ inBrowser('users: a one-time link, lost devices, disabling and enabling', ofUser
   await card(again, 'linus').getByText('approves on device only').waitFor()
   await press(again, 'Lost devices: linus')
   await again.getByRole('dialog').getByText('an attacker would ask for exactly this').waitFor()
-  await confirm(again, 'Remove requirement')
+  await confirm(again, 'Allow in the console')
   await hears(again, 'The user can approve in the console again.')
   assert.equal((await person.call('GET', '/v4/auth/me')).body.user.require_device_approval, false)
 

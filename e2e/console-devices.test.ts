@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { createDeviceClient, generateDeviceKey, pairDevice } from '@sallyport/sdk'
 import { assertAccessible } from './accessible.ts'
 import { arrive, assertFits, register } from './console-people.ts'
-import { base, hears, inBrowser, inWholeBrowser, press, sees, shows } from './in-browser.ts'
+import { base, hears, inBrowser, inWholeBrowser, issueLink, postAsAdmin, press, sees, shows } from './in-browser.ts'
 import { eventually } from './running-service.ts'
 
 inWholeBrowser()
@@ -36,12 +36,12 @@ inBrowser('a denied agent is muted, can be blocked, and unblocked again', [], as
   assert.equal(await page.locator('main b').count(), 0)
 })
 
-inBrowser('a device appears when it is paired, and is signed out when removed', [], async (visit) => {
+inBrowser('a device appears when it is paired, and is signed out when removed', ['401 '], async (visit) => {
   const person = await arrive(visit, 'grace')
   const page = await person.open('/devices', 'Devices')
   await page.getByText('No devices yet').waitFor()
   await press(page, 'Pair a device')
-  await page.getByRole('img', { name: /QR code/ }).waitFor()
+  await page.getByText('A phone can’t pair at this address.').waitFor()
   await assertAccessible(page)
   await assertFits(page)
   const code = await page.getByRole('region', { name: 'Pair a device' }).locator('.select-all').innerText()
@@ -57,6 +57,17 @@ inBrowser('a device appears when it is paired, and is signed out when removed', 
     key,
   })
   assert.equal((await device.me()).user.user_id, person.userId)
+
+  // Disabled and enabled again: whoever was signed in before may have paired it.
+  for (const verb of ['disable', 'enable']) await postAsAdmin(`/v4/users/${person.userId}/${verb}`)
+  const { login_url: link } = await issueLink('grace@example.com')
+  await page.goto(link)
+  await press(page, 'Sign in')
+  await page.getByText('1 paired device can’t approve until you confirm it.').waitFor()
+  await assertAccessible(page)
+  await page.getByRole('link', { name: 'View devices' }).click()
+  await press(page, `Allow it to approve: ${name}`)
+  await hears(page, 'The device can approve now.')
 
   await press(page, `Remove ${name}`)
   await page.getByRole('dialog').getByText('Grants it approved stay active').waitFor()

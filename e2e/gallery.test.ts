@@ -235,7 +235,7 @@ const views: Shown[] = [
     address: () => '/devices',
     act: async (page) => {
       await page.getByRole('button', { name: 'Pair a device' }).click()
-      await page.getByRole('img', { name: /QR code/ }).waitFor()
+      await page.getByText('A phone can’t pair at this address.').waitFor()
     },
   },
   { name: 'account', address: () => '/account' },

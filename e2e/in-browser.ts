@@ -51,7 +51,7 @@ export async function post(path: string, body: object, headers: Record<string, s
   return fetch(base + path, { ...init, body: JSON.stringify(body) })
 }
 
-export function postAsAdmin(path: string, body: object): Promise<Response> {
+export function postAsAdmin(path: string, body: object = {}): Promise<Response> {
   return post(path, body, { authorization: `Bearer ${service().adminToken}` })
 }
 

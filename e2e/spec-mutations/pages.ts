@@ -272,6 +272,18 @@ export const pages: Mutation[] = [
     to: '',
   },
   {
+    row: 'Devices of an enabled user approve once confirmed',
+    file: 'server/src/sessions/enable-user.ts',
+    from: 'enabled.requiresDevice ? [] : await unenrolDevices(tx, userId)',
+    to: 'enabled.requiresDevice ? await unenrolDevices(tx, userId) : []',
+  },
+  {
+    row: 'A device removes another of its user by signing',
+    file: 'server/src/devices/revoke-device.ts',
+    from: 'by.device.deviceId !== deviceId && !signed)',
+    to: 'by.device.deviceId !== deviceId)',
+  },
+  {
     row: 'Devices: muted and blocked agents, and the way back',
     file: 'web/console/devices/muted-agents.tsx',
     from: 'service.mutedAgents.unmute(agent.agent_id)',

@@ -94,7 +94,7 @@ export const v4Endpoints: Mutation[] = [
   {
     row: 'DELETE /v4/devices/{id}',
     file: 'server/src/devices/revoke-device.ts',
-    from: 'if (!found || (by.device && by.device.deviceId !== deviceId)) throw',
+    from: 'if (!found || (by.device && by.device.deviceId !== deviceId && !signed)) throw',
     to: 'if (!found) throw',
   },
   {

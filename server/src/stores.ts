@@ -51,6 +51,7 @@ export function createStores({ database, vault, clock }: { database: Database; v
   return {
     agents: agentStore,
     endPairingCodes: pairingCodeStore.dropUnused,
+    unenrolDevices: deviceStore.unenrolAll,
     endToolKeys: toolKeyStore.dropOfAgent,
     grantsOfAgents: grantFiguresOf.bind(null, 'agent_id'),
     grantsOfUsers: grantFiguresOf.bind(null, 'user_id'),

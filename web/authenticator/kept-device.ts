@@ -10,6 +10,7 @@ export interface KeptDevice {
   key: DeviceKeyPair
   /** Browsers need it to subscribe to Web Push. */
   vapidPublicKey: string
+  wantsNoNotifications?: true
 }
 
 const place = { database: 'sallyport-authenticator', store: 'device', id: 'this' }

@@ -1,12 +1,13 @@
-/** Actions that need a deciding device: letting another device decide, and turning off device-only approval. */
+/** Actions that a device signs: letting another one approve, removing one, and turning off device-only approval. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Device, DeviceClient, MeReply } from '@sallyport/sdk'
 import { Action } from '../ui/action.tsx'
 import { Confirm } from '../ui/confirm.tsx'
 import { useSay } from '../ui/message.tsx'
+import { Ago } from '../ui/time.tsx'
 import { Card, Section, Theirs } from '../ui/view.tsx'
 
-export function OtherDevices({ device, me }: { device: DeviceClient; me: MeReply }) {
+export function OtherDevices({ device, me, deviceId }: { device: DeviceClient; me: MeReply; deviceId: string }) {
   const queries = useQueryClient()
   const { say } = useSay()
   const isRequired = me.user.require_device_approval
@@ -14,18 +15,29 @@ export function OtherDevices({ device, me }: { device: DeviceClient; me: MeReply
     queryKey: ['devices'],
     queryFn: ({ signal }) => device.devices.list({ status: 'active' }, { signal }).all(),
   })
-  const waiting = (devices.data ?? []).filter(({ key }) => key !== null && !key.enrolled)
+  const others = (devices.data ?? []).filter(({ device_id: id }) => id !== deviceId)
+  const waiting = others.filter(({ key }) => key !== null && !key.enrolled)
   const lift = async () => {
     await device.liftDeviceApproval()
     say('You can approve in the console again.')
     await queries.invalidateQueries()
   }
   if (!isRequired && waiting.length === 0) return null
+  const removable = isRequired ? others : waiting
   return (
     <Section title="Manage approvals">
       {waiting.map((other) => (
         <WaitingDevice key={other.device_id} device={device} other={other} />
       ))}
+      {removable.length > 0 && (
+        <Card>
+          <ul className="space-y-3">
+            {removable.map((other) => (
+              <RemovableDevice key={other.device_id} device={device} other={other} />
+            ))}
+          </ul>
+        </Card>
+      )}
       {isRequired && (
         <Card>
           <div className="flex flex-wrap items-center justify-between gap-3">
@@ -60,5 +72,34 @@ function WaitingDevice({ device, other }: { device: DeviceClient; other: Device 
         <Action act={enrol}>Keys match: allow it to approve</Action>
       </div>
     </Card>
+  )
+}
+
+function RemovableDevice({ device, other }: { device: DeviceClient; other: Device }) {
+  const queries = useQueryClient()
+  const { say } = useSay()
+  const name = other.device_name ?? 'Unnamed device'
+  const remove = async () => {
+    await device.remove(other.device_id)
+    say('The device was removed.')
+    await queries.invalidateQueries({ queryKey: ['devices'] })
+  }
+  return (
+    <li className="flex flex-wrap items-center justify-between gap-3 text-sm">
+      <span>
+        <Theirs>{name}</Theirs>, last seen <Ago at={other.last_seen_at} />
+      </span>
+      <Confirm
+        opener="Remove"
+        openerLabel={`Remove ${name}`}
+        title="Remove this device?"
+        verb="Sign and remove"
+        act={remove}
+      >
+        <p>
+          <Theirs>{name}</Theirs> immediately loses access. Grants it approved stay active until you revoke them.
+        </p>
+      </Confirm>
+    </li>
   )
 }

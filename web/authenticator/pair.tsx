@@ -49,6 +49,12 @@ export function Pair({ code, onPaired }: { code: string; onPaired: () => unknown
           becomes a device of the user who created the code.
         </Notice>
       )}
+      {isPageOnAppleDevice() && (
+        <Notice tone="calm">
+          For notifications on an iPhone or iPad, first choose Share, “Add to Home Screen”, open this page from there,
+          and enter the code.
+        </Notice>
+      )}
       <Card>
         <div className="space-y-5">
           <Field
@@ -82,6 +88,11 @@ export function Pair({ code, onPaired }: { code: string; onPaired: () => unknown
       </p>
     </View>
   )
+}
+
+/** It sends notifications only to pages on the home screen, which do not share what this page stores. */
+function isPageOnAppleDevice(): boolean {
+  return 'standalone' in navigator && !navigator.standalone
 }
 
 /** A default device name, which the user can change. */

@@ -1,15 +1,15 @@
 /** This device's name and key, whether it can approve, and whether notifications are on. */
 import { thumbprintOf } from '@sallyport/sdk'
 import type { Device, DeviceClient, MeReply } from '@sallyport/sdk'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Action } from '../ui/action.tsx'
 import { Confirm } from '../ui/confirm.tsx'
-import { useSay } from '../ui/message.tsx'
 import { Moment } from '../ui/time.tsx'
 import { Badge, Card, Notice, Section, Theirs } from '../ui/view.tsx'
-import { canRing, ring } from './installed.ts'
+import { canRing } from './installed.ts'
 import { forget } from './kept-device.ts'
 import type { KeptDevice } from './kept-device.ts'
+import { useTurnOn } from './offer-notifications.tsx'
 import { OtherDevices } from './other-devices.tsx'
 
 interface ThisDeviceProps {
@@ -17,10 +17,12 @@ interface ThisDeviceProps {
   kept: KeptDevice
   me: MeReply
   record: Device
+  /** Notifications are offered above. */
+  isOffered: boolean
   onForgotten: () => unknown
 }
 
-export function ThisDevice({ device, kept, me, record, onForgotten }: ThisDeviceProps) {
+export function ThisDevice({ device, kept, me, record, isOffered, onForgotten }: ThisDeviceProps) {
   const isEnrolled = record.key?.enrolled ?? false
   const { user } = me
   return (
@@ -44,21 +46,27 @@ export function ThisDevice({ device, kept, me, record, onForgotten }: ThisDevice
               {isEnrolled ? <Badge tone="good">yes</Badge> : <Badge tone="warn">not yet</Badge>}
             </Fact>
             <Fact name="Notifications">
-              <Ringing device={device} kept={kept} isRinging={record.push} />
+              {isOffered ? <Badge>off</Badge> : <Ringing device={device} kept={kept} isOn={record.push} />}
             </Fact>
           </dl>
           {!isEnrolled && (
             <div className="mt-4">
               <Notice>
-                You approve on your devices only, so a device that can already approve must confirm this one. Open the
-                authenticator there and compare the key.
+                {user.require_device_approval
+                  ? 'You approve on your devices only, so a device that can already approve must confirm this one. Open the authenticator there and compare the key.'
+                  : 'In the console, under Devices, compare the key and choose “Allow it to approve”.'}
               </Notice>
             </div>
           )}
         </Card>
       </Section>
-      {isEnrolled && <OtherDevices device={device} me={me} />}
-      <Remove device={device} onForgotten={onForgotten} />
+      {isEnrolled && <OtherDevices device={device} me={me} deviceId={record.device_id} />}
+      <Remove
+        device={device}
+        isRequired={user.require_device_approval}
+        isEnrolled={isEnrolled}
+        onForgotten={onForgotten}
+      />
     </>
   )
 }
@@ -82,31 +90,37 @@ function Thumbprint({ kept }: { kept: KeptDevice }) {
   return <code className="font-mono text-xs break-all">{thumbprint.data}</code>
 }
 
-function Ringing({ device, kept, isRinging }: Pick<ThisDeviceProps, 'device' | 'kept'> & { isRinging: boolean }) {
-  const queries = useQueryClient()
-  const { say, complain } = useSay()
-  if (isRinging) return <Badge tone="good">on</Badge>
+function Ringing({ device, kept, isOn }: Pick<ThisDeviceProps, 'device' | 'kept'> & { isOn: boolean }) {
+  const turnOn = useTurnOn(device, kept)
+  if (isOn) return <Badge tone="good">on</Badge>
   if (!canRing()) return <>This browser doesn’t support push notifications. Keep this page open instead.</>
-  const switchOn = async () => {
-    if (!(await ring(device, kept))) {
-      complain('Notifications are blocked. Allow them for this site in your browser’s settings.')
-      return
-    }
-    say('Notifications are on.')
-    await queries.invalidateQueries({ queryKey: ['me'] })
-  }
-  return <Action act={switchOn}>Turn on notifications</Action>
+  return <Action act={turnOn}>Turn on notifications</Action>
 }
 
-function Remove({ device, onForgotten }: Pick<ThisDeviceProps, 'device' | 'onForgotten'>) {
+interface RemoveProps extends Pick<ThisDeviceProps, 'device' | 'onForgotten'> {
+  isRequired: boolean
+  isEnrolled: boolean
+}
+
+function Remove({ device, isRequired, isEnrolled, onForgotten }: RemoveProps) {
   const remove = async () => {
     await device.unpair()
     await forget()
     await onForgotten()
   }
+  // Its removal has to be signed.
+  if (isRequired && !isEnrolled) {
+    return <p className="text-sm text-quiet">To remove this device, use one that can approve.</p>
+  }
   return (
     <Confirm opener="Remove this device" title="Remove this device?" verb="Remove" act={remove}>
       <p>It will no longer see or approve requests. Its key is deleted; to use it again, pair it again.</p>
+      {isRequired && (
+        <p>
+          You approve on your devices only. If no other device can approve, nothing can be approved until the
+          administrator of this service lets you approve in the console. Pair another one first, or turn that off.
+        </p>
+      )}
     </Confirm>
   )
 }

@@ -1,6 +1,6 @@
 /** Held calls and pending requests, updated live. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import type { AccessRequest, DeviceClient, PersonCall } from '@sallyport/sdk'
 import { WaitingCalls } from '../console/calls/waiting-calls.tsx'
 import { useWaitingCalls } from '../console/calls/use-calls.ts'
@@ -11,6 +11,7 @@ import { Ago } from '../ui/time.tsx'
 import { Empty, Theirs, View } from '../ui/view.tsx'
 import { addressOf } from './address.tsx'
 import type { KeptDevice } from './kept-device.ts'
+import { OfferNotifications, isWorthOffering } from './offer-notifications.tsx'
 import { ThisDevice } from './this-device.tsx'
 import { Trouble } from './trouble.tsx'
 
@@ -30,9 +31,20 @@ export function Waiting({ device, kept, onForgotten }: WaitingProps) {
     refetchInterval: 30_000,
   })
   const calls = useWaitingCalls(device.calls, 30_000)
+  const [isDeclined, setIsDeclined] = useState(false)
+  const offers = me.data?.device?.push === false && !isDeclined && isWorthOffering(kept)
   const trouble = requests.error ?? calls.error ?? me.error
   return (
     <View title="Waiting for you">
+      {offers && (
+        <OfferNotifications
+          device={device}
+          kept={kept}
+          onDeclined={() => {
+            setIsDeclined(true)
+          }}
+        />
+      )}
       {trouble ? (
         <Trouble
           problem={trouble}
@@ -50,7 +62,14 @@ export function Waiting({ device, kept, onForgotten }: WaitingProps) {
         <Loading shape="cards" />
       )}
       {me.data?.device && !isProblem(trouble, 'unauthenticated') && (
-        <ThisDevice device={device} kept={kept} me={me.data} record={me.data.device} onForgotten={onForgotten} />
+        <ThisDevice
+          device={device}
+          kept={kept}
+          me={me.data}
+          record={me.data.device}
+          isOffered={offers}
+          onForgotten={onForgotten}
+        />
       )}
     </View>
   )

@@ -55,6 +55,13 @@ export function useNewestGrants() {
   })
 }
 
+export function useDevices() {
+  return useQuery({
+    queryKey: ['devices'],
+    queryFn: ({ signal }) => service.devices.list({ limit, status: 'active' }, { signal }).all(),
+  })
+}
+
 /** What is known about providers in advance. */
 export function usePresets() {
   return useQuery({

@@ -90,10 +90,9 @@ export interface DeviceClient {
   liftDeviceApproval: (options?: Options) => Promise<wire.MeReply>
   /** Allows another device of this user to approve. `thumbprint` is that of its key. */
   enrol: (deviceId: string, thumbprint: string, options?: Options) => Promise<wire.Device>
-  /**
-   * Removes this device. To remove another one, sign `remove:{device_id}` and pass the signature to the user's
-   * `devices.revoke`.
-   */
+  /** Removes another device of this user, signed by this one. */
+  remove: (deviceId: string, options?: Options) => Promise<wire.Device>
+  /** Removes this device. */
   unpair: (options?: Options) => Promise<wire.Device>
   setPushToken: (body: wire.PushTokenBody, options?: Options) => Promise<wire.Device>
   /** Streams changes as they happen. Reconnects when the connection is lost, and ends when the signal is aborted. */
@@ -209,6 +208,11 @@ export function createDeviceClient({ sessionToken, key, ...service }: DeviceClie
     },
     enrol: async (id, thumbprint, options) =>
       post(`/v4/devices/${segment(id)}/enrol`, await sign(`enrol:${thumbprint}`, options), options),
+    remove: async (id, options) =>
+      transport.json(
+        { method: 'DELETE', path: `/v4/devices/${segment(id)}`, body: await sign(`remove:${id}`, options) },
+        options,
+      ),
     unpair: async (options) => {
       const { user, device } = await me(options)
       const id = device?.device_id ?? ''

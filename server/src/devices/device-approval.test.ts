@@ -230,6 +230,58 @@ onBothDatabases('approve on device only', (engine) => {
     assert.deepEqual(refusal(await off(malformed)), [400, 'invalid_field', 'signature'])
   })
 
+  test("an enrolled device removes another of its user with a signature, and no one else's", async (t) => {
+    const { service, person, phone, remove, enrol, deciding } = await guarded(t, engine)
+    const lost = await pairAnother(service, person)
+    await enrol(lost.deviceId, await signAction(service, phone, `enrol:${lost.thumbprint}`))
+    const stranger = await pairDevice(service, await service.logIn({ email: 'mallory@example.com' }))
+    assert.deepEqual(refusal(await remove(lost.deviceId, undefined, phone.token)), [404, 'not_found', undefined])
+    const theirs = await signAction(service, stranger, `remove:${lost.deviceId}`)
+    assert.deepEqual(refusal(await remove(lost.deviceId, theirs, stranger.token)), [404, 'not_found', undefined])
+    const foreign = await signAction(service, phone, `remove:${stranger.deviceId}`)
+    assert.deepEqual(refusal(await remove(stranger.deviceId, foreign, phone.token)), [404, 'not_found', undefined])
+    const signed = await signAction(service, phone, `remove:${lost.deviceId}`)
+    assert.equal((await remove(lost.deviceId, signed, phone.token)).body.status, 'revoked')
+    assert.deepEqual(await deciding(), [phone.deviceId])
+    assert.equal((await service.call('GET', '/v4/auth/me', { token: lost.token })).status, 401)
+  })
+
+  test('devices of a disabled user approve again once confirmed, unless only devices approve', async (t) => {
+    const { service, person, phone, enrol, remove } = await guarded(t, engine)
+    const again = async () => {
+      for (const verb of ['disable', 'enable']) {
+        await service.call('POST', `/v4/users/${person.userId}/${verb}`, { token: service.adminToken })
+        service.clock.advance(2)
+      }
+    }
+    const challenged = async () =>
+      (await service.call('POST', '/v4/devices/challenge', { token: phone.token, body: { action: 'off' } })).status
+    await again()
+    assert.equal(await challenged(), 201, 'nothing else could confirm it')
+    const body = { require_device_approval: false, ...(await signAction(service, phone, 'off')) }
+    assert.equal((await service.call('PATCH', '/v4/auth/me', { token: phone.token, body })).status, 200)
+
+    const early = await signAction(service, phone, `remove:${phone.deviceId}`)
+    await again()
+    assert.equal(await challenged(), 403)
+    const fresh = await service.logIn({ user_id: person.userId })
+    const list = await service.call('GET', '/v4/devices', { token: fresh.token })
+    assert.deepEqual(
+      list.body.devices.map((one: any) => [one.status, one.key.enrolled]),
+      [['active', false]],
+    )
+    const used = await remove(phone.deviceId, early, fresh.token)
+    assert.deepEqual(refusal(used), [403, 'invalid_signature', 'signature'])
+    assert.deepEqual(refusal(await enrol(phone.deviceId, undefined, phone.token)), unsigned)
+    assert.equal((await enrol(phone.deviceId, undefined, fresh.token)).body.key.enrolled, true)
+    assert.equal(await challenged(), 201)
+    const enabled = await recorded(service, 'user.enabled')
+    assert.deepEqual(
+      enabled.map(({ detail }) => detail),
+      [{}, { devices: [phone.deviceId] }],
+    )
+  })
+
   test('a signature counts for nothing once its device was removed', async (t) => {
     const { service, person, phone, enrol, remove, off } = await guarded(t, engine)
     const tablet = await pairAnother(service, person)

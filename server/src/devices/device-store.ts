@@ -165,6 +165,19 @@ export const deviceStore = {
     return row && toDevice(row)
   },
 
+  /** The user's devices can't approve until they are confirmed again. Returns those that could. */
+  unenrolAll: async (tx: Queries, userId: string): Promise<string[]> => {
+    const rows = await tx
+      .updateTable('devices')
+      .set({ key_enrolled_at: null })
+      .where('user_id', '=', userId)
+      .where('revoked_at', 'is', null)
+      .where('key_enrolled_at', 'is not', null)
+      .returning('device_id')
+      .execute()
+    return rows.map(({ device_id }) => device_id).toSorted()
+  },
+
   /** Also deletes its push token. Undefined if there is no such device or it was already revoked. */
   revoke: async (tx: Queries, userId: string, deviceId: string, now: Date): Promise<Device | undefined> => {
     const row = await tx

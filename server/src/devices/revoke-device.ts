@@ -6,8 +6,9 @@ import { agreedBy, lockUser } from './device-approval.ts'
 import type { DeviceApprovalNeeds } from './device-approval.ts'
 
 /**
- * Its session and signatures stop working immediately. A device can remove only itself. If its user requires device
- * approval, the removal has to be signed, even by the device itself: a stolen session must not remove deciding devices.
+ * Its session and signatures stop working immediately. A device removes itself, and another with a signature. If its user
+ * requires device approval, the removal has to be signed, even by the device itself: a stolen session must not remove
+ * deciding devices.
  */
 export async function revokeDevice(
   needs: DeviceApprovalNeeds,
@@ -21,7 +22,7 @@ export async function revokeDevice(
   return database.transaction(async (tx) => {
     const user = await lockUser(needs, tx, userId)
     const found = await devices.findOfUser(tx, userId, deviceId)
-    if (!found || (by.device && by.device.deviceId !== deviceId)) throw new ServiceError('not_found')
+    if (!found || (by.device && by.device.deviceId !== deviceId && !signed)) throw new ServiceError('not_found')
     if (found.revokedAt) return found
     const agreed = await agreedBy(needs, tx, user, `remove:${deviceId}`, signed)
     const at = clock()

@@ -1,4 +1,4 @@
-import type { Database } from '../platform/database/database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { endSessionsIn } from './end-sessions.ts'
 import type { EndSessionsNeeds } from './end-sessions.ts'
@@ -10,16 +10,20 @@ export interface EnableUserNeeds extends EndSessionsNeeds {
   database: Database
   users: UserStore
   loginTokens: LoginTokenStore
+  /** The user's devices can't approve until confirmed again. Returns those that could. */
+  unenrolDevices: (tx: Queries, userId: string) => Promise<string[]>
   /** Resolves once every call has ended that disabling at this time ends. */
   callsEnded: (disabledAt: Date) => Promise<void>
 }
 
 /**
- * The user's grants, accounts and devices work again; ways of signing in from before stay ended. Idempotent. Never undoes
- * a later disabling.
+ * The user's grants and accounts work again; ways of signing in from before stay ended. The reason may have been an
+ * attacker with a session, who could pair a device: none can approve until the user confirms it. With device-only
+ * approval a session can't add one that approves, and nothing could confirm them. Idempotent. Never undoes a later
+ * disabling.
  */
 export async function enableUser(needs: EnableUserNeeds, userId: string, requestId: string): Promise<User> {
-  const { database, users, loginTokens, audit, clock, endPairingCodes, callsEnded } = needs
+  const { database, users, loginTokens, audit, clock, endPairingCodes, unenrolDevices, callsEnded } = needs
   const found = await users.find(database.queries, userId)
   if (!found) throw new ServiceError('not_found')
   const { disabledAt } = found
@@ -31,7 +35,9 @@ export async function enableUser(needs: EnableUserNeeds, userId: string, request
       await endSessionsIn(needs, tx, enabled, 'all', requestId)
       await endPairingCodes(tx, userId)
       await loginTokens.dropUnused(tx, userId)
-      await audit.append(tx, { event: 'user.enabled', at: clock(), requestId, userId })
+      const unconfirmed = enabled.requiresDevice ? [] : await unenrolDevices(tx, userId)
+      const detail = unconfirmed.length > 0 ? { devices: unconfirmed } : {}
+      await audit.append(tx, { event: 'user.enabled', at: clock(), requestId, userId, detail })
     }
     const user = enabled ?? (await users.find(tx, userId))
     if (!user) throw new ServiceError('not_found')

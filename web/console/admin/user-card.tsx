@@ -64,7 +64,7 @@ export function UserCard({ admin, user }: { admin: AdminClient; user: ListedUser
                   opener="Lost devices"
                   openerLabel={`Lost devices: ${name}`}
                   title="Let this user approve without a device?"
-                  verb="Remove requirement"
+                  verb="Allow in the console"
                   act={() =>
                     change(
                       () => admin.users.resetDeviceApproval(user.user_id),
@@ -72,6 +72,11 @@ export function UserCard({ admin, user }: { admin: AdminClient; user: ListedUser
                     )
                   }
                 >
+                  <p>
+                    <Theirs>{name}</Theirs> approves on devices only. Anyone signed in to the console as them will be
+                    able to approve, until they turn this on again. Their devices stay paired: they can remove lost
+                    ones.
+                  </p>
                   <p>Confirm the user’s identity first: an attacker would ask for exactly this.</p>
                 </Confirm>
               )}
@@ -101,10 +106,15 @@ export function UserCard({ admin, user }: { admin: AdminClient; user: ListedUser
               act={() => change(() => admin.users.enable(user.user_id), 'The user is enabled and can sign in again.')}
             >
               <p>
-                <Theirs>{name}</Theirs> can sign in again. Their connected accounts and paired devices work again, and{' '}
+                <Theirs>{name}</Theirs> can sign in again. Their connected accounts work again, and{' '}
                 {user.active_grants === 0
                   ? 'they have no active grants.'
                   : `agents can act for them again with ${count(user.active_grants, 'active grant')}.`}
+              </p>
+              <p>
+                {user.require_device_approval
+                  ? 'Their devices can approve again.'
+                  : 'Their devices can approve again once the user has confirmed them in the console.'}
               </p>
               <p>
                 Sessions, sign-in links and pairing codes from before stay ended, and so do grants that have expired or

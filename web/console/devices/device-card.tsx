@@ -43,8 +43,12 @@ export function DeviceCard({ device, isRequired }: { device: Device; isRequired:
               Key <code className="font-mono text-xs break-all">{device.key.thumbprint}</code>
             </p>
           )}
-          {device.key && !device.key.enrolled && isRequired && (
-            <p className="text-sm">A device that can approve must confirm it first: open the authenticator there.</p>
+          {device.key && !device.key.enrolled && (
+            <p className="text-sm">
+              {isRequired
+                ? 'A device that can approve must confirm it first: open the authenticator there.'
+                : 'Allow it only if it is yours and shows the same key. Otherwise, remove it.'}
+            </p>
           )}
         </div>
         <div className="flex flex-wrap gap-2">
@@ -55,7 +59,7 @@ export function DeviceCard({ device, isRequired }: { device: Device; isRequired:
           )}
           {isRequired ? (
             <p className="max-w-60 text-sm text-quiet">
-              To remove it, open the authenticator on a device that can approve.
+              To remove it, open the authenticator on another device that can approve.
             </p>
           ) : (
             <Confirm

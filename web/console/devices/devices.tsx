@@ -1,7 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
 import { Loaded } from '../../ui/loading.tsx'
 import { Empty, Section, View } from '../../ui/view.tsx'
-import { service } from '../service.ts'
+import { useDevices } from '../lists.ts'
 import { useMe } from '../session.ts'
 import { DesktopNotifications } from '../signals/desktop-notifications.tsx'
 import { DeviceCard } from './device-card.tsx'
@@ -11,10 +10,7 @@ import { PairDevice } from './pair-device.tsx'
 
 export function Devices() {
   const me = useMe()
-  const devices = useQuery({
-    queryKey: ['devices'],
-    queryFn: ({ signal }) => service.devices.list({ status: 'active' }, { signal }).all(),
-  })
+  const devices = useDevices()
   return (
     <View
       title="Devices"

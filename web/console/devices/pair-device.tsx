@@ -4,8 +4,16 @@ import type { PairingCodeReply } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
 import { useSay } from '../../ui/message.tsx'
 import { QrCode } from '../../ui/qr-code.tsx'
-import { Card } from '../../ui/view.tsx'
+import { Card, Notice } from '../../ui/view.tsx'
 import { service } from '../service.ts'
+import { unreachableFromPhone } from './reachable.ts'
+import type { Unreachability } from './reachable.ts'
+
+const howToUse = {
+  reachable: 'Scan it with your phone, or open the authenticator there and enter:',
+  'this-machine': 'In another browser on this computer, open the authenticator and enter:',
+  insecure: 'The code, for an app that creates keys by itself:',
+}
 
 /** `known`: the number of devices. If it grows, the code was used. */
 export function PairDevice({ known }: { known: number | undefined }) {
@@ -25,17 +33,21 @@ export function PairDevice({ known }: { known: number | undefined }) {
       </Action>
     )
   }
+  const why = unreachableFromPhone(issued.code.pairing_url)
   return (
     <Card label="Pair a device">
+      {why && <Unreachable address={issued.code.pairing_url} why={why} />}
       <div className="flex flex-wrap items-center gap-6">
-        <div className="w-44">
-          <QrCode
-            text={issued.code.pairing_url}
-            label="QR code with the authenticator’s address and the pairing code"
-          />
-        </div>
+        {!why && (
+          <div className="w-44">
+            <QrCode
+              text={issued.code.pairing_url}
+              label="QR code with the authenticator’s address and the pairing code"
+            />
+          </div>
+        )}
         <div className="min-w-0 flex-1 basis-60 space-y-3">
-          <p>Scan it with your phone, or open the authenticator there and enter:</p>
+          <p>{howToUse[why ?? 'reachable']}</p>
           <p className="font-mono text-2xl font-semibold tracking-widest select-all">{issued.code.pairing_code}</p>
           <Remaining until={issued.code.expires_at} onOver={setIssued} />
           <p className="text-sm text-quiet">
@@ -55,6 +67,24 @@ export function PairDevice({ known }: { known: number | undefined }) {
         </div>
       </div>
     </Card>
+  )
+}
+
+function Unreachable({ address, why }: { address: string; why: Unreachability }) {
+  const { origin } = new URL(address)
+  return (
+    <div className="mb-5">
+      <Notice>
+        <p className="font-semibold">A phone can’t pair at this address.</p>
+        <p className="mt-1">
+          {why === 'this-machine'
+            ? `${origin} means the phone itself when the phone opens it. `
+            : `Browsers create keys only on https, and ${origin} is plain http. `}
+          Ask whoever runs this service to set <code>SALLYPORT_BASE_URL</code> to an https address that your phone can
+          open, and to restart it. {why === 'this-machine' && 'A browser on this computer can be paired now.'}
+        </p>
+      </Notice>
+    </div>
   )
 }
 

@@ -1,24 +1,33 @@
 /** Accounts and grants that will stop working unless the user acts. */
 import type { ReactNode } from 'react'
-import type { Connection, Grant } from '@sallyport/sdk'
+import type { Connection, Device, Grant } from '@sallyport/sdk'
 import { Link } from 'wouter'
 import { Ago } from '../../ui/time.tsx'
 import { Section, Theirs } from '../../ui/view.tsx'
+import { count } from '../../ui/words.ts'
 import { endsSoon } from '../grants/describe-grant.ts'
 
 interface AttentionProps {
   connections: Connection[]
   grants: Grant[]
+  devices: Device[]
   now: number
 }
 
-export function Attention({ connections, grants, now }: AttentionProps) {
+export function Attention({ connections, grants, devices, now }: AttentionProps) {
   const stale = connections.filter(({ status }) => status === 'needs_reauth')
   const ending = grants.filter((grant) => endsSoon(grant, now))
-  if (stale.length + ending.length === 0) return null
+  const unconfirmed = devices.filter(({ key }) => key?.enrolled === false)
+  if (stale.length + ending.length + unconfirmed.length === 0) return null
   return (
     <Section title="Needs your attention">
       <ul className="divide-y divide-line rounded-xl border border-line bg-surface">
+        {unconfirmed.length > 0 && (
+          <Row href="/devices" action="View devices">
+            {count(unconfirmed.length, 'paired device')} can’t approve until you confirm{' '}
+            {unconfirmed.length === 1 ? 'it' : 'them'}.
+          </Row>
+        )}
         {stale.map(({ connection_id: id, provider_name: provider, account_label: label, auth_method: method }) => {
           const isEntered = method !== 'oauth2'
           return (

@@ -3,7 +3,7 @@ import { Loaded } from '../../ui/loading.tsx'
 import { useNow } from '../../ui/time.tsx'
 import { View } from '../../ui/view.tsx'
 import { Sandbox } from '../account/sandbox.tsx'
-import { useActiveGrants, useConnections, useNewestGrants, useWaitingRequests } from '../lists.ts'
+import { useActiveGrants, useConnections, useDevices, useNewestGrants, useWaitingRequests } from '../lists.ts'
 import { Attention } from './attention.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { Recent, useRecent } from './recent.tsx'
@@ -21,6 +21,7 @@ function Lists() {
   const requests = useWaitingRequests()
   const connections = useConnections()
   const grants = useActiveGrants()
+  const devices = useDevices()
   // Of any status, and of the sandbox.
   const ever = useNewestGrants()
   // Shown once the others are there, and requested with them.
@@ -37,7 +38,7 @@ function Lists() {
               <div className="grid gap-8 2xl:grid-cols-[minmax(0,1fr)_34rem] 2xl:items-start 2xl:gap-10">
                 <div className="min-w-0 space-y-8">
                   {(!isNew || requests.data?.length !== 0) && <Waiting />}
-                  <Attention connections={accounts} grants={granted} now={now} />
+                  <Attention connections={accounts} grants={granted} devices={devices.data ?? []} now={now} />
                   {isNew && <FirstSteps isConnected={accounts.length > 0} hasAsked={hasAsked} />}
                   {isNew && <Sandbox />}
                 </div>
