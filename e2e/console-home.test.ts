@@ -277,6 +277,70 @@ inBrowser('an agent has a page, and its grants are narrowed, edited and revoked 
   await page.getByText('No active grants').waitFor()
 })
 
+inBrowser('what ended is opened again, tightened, renamed and renewed', ['409 '], async (visit) => {
+  const person = await arrive(visit, 'maryam')
+  await person.connect('maryam')
+  const agent = await register('Mail helper')
+  const wish = { user_id: person.userId, hosts: [oauth.host], methods: ['GET', 'POST'] }
+  const denied = await agent.ask(wish)
+  await person.call('POST', `/v4/access-requests/${denied}/deny`, {})
+  await agent.ask({ ...wish, methods: ['GET'] })
+  const page = await person.open('/', 'Home')
+  // It was denied, so what it asks next is not first.
+  await page.getByText('1 request of agents that you denied or muted').click()
+  await page.getByRole('link', { name: 'Decide on Mail helper' }).waitFor()
+  await assertAccessible(page)
+
+  await page.goto(`${base}/approve-proxy/${denied}`)
+  await sees(page, 'Already denied')
+  await press(page, 'Open again: the request of Mail helper')
+  await sees(page, 'An agent is requesting access')
+  assert.notEqual(page.url(), `${base}/approve-proxy/${denied}`)
+  await page.locator('button[aria-disabled=false]', { hasText: 'Approve' }).click()
+  await sees(page, 'Access granted')
+
+  await page.getByRole('link', { name: 'Tighten or edit' }).click()
+  await sees(page, 'Grants')
+  await press(page, 'Add an exception')
+  const exception = page.getByRole('group', { name: 'Exception 1' })
+  await exception.getByLabel('What happens').selectOption('Never allow')
+  await press(page, 'Save changes for Mail helper')
+  await exception.getByRole('alert').filter({ hasText: 'Enter a path' }).waitFor()
+  await exception.getByLabel('Paths, one per line').fill('/api/%zz')
+  await press(page, 'Save changes for Mail helper')
+  await exception.getByRole('alert').waitFor()
+  await exception.getByLabel('Paths, one per line').fill('/api/echo')
+  await assertAccessible(page)
+  await press(page, 'Save changes for Mail helper')
+  await hears(page, 'The grant was changed. It applies from now on.')
+  const [grant] = (await person.call('GET', '/v4/grants?status=active')).body.grants
+  assert.deepEqual(grant.exceptions, [{ paths: ['/api/echo'], action: 'deny' }])
+  assert.equal((await agent.read(grant.grant_id, '/api/echo')).status, 403)
+
+  await page.getByRole('link', { name: 'What it does: Mail helper' }).click()
+  await press(page, 'Rename for me: Mail helper')
+  await press(page, 'Save name')
+  await page.getByRole('alert').filter({ hasText: 'Enter a name.' }).waitFor()
+  await page.getByLabel('Your name for this agent').fill('Laptop <i>one</i>')
+  await assertAccessible(page)
+  await assertFits(page)
+  await press(page, 'Save name')
+  await hears(page, 'The name was saved. Only you see it.')
+  await page.getByRole('heading', { name: 'Mail helper you call it “Laptop <i>one</i>”' }).waitFor()
+
+  await person.call('POST', `/v4/grants/${grant.grant_id}/revoke`, {})
+  await page.goto(`${base}/grants`)
+  await page.getByRole('radio', { name: 'Revoked' }).check({ force: true })
+  await press(page, 'Renew the access of Mail helper')
+  await sees(page, 'An agent is requesting access')
+  await page.getByText('You call this agent “Laptop <i>one</i>”.').waitFor()
+  await page.locator('button[aria-disabled=false]', { hasText: 'Approve' }).click()
+  await sees(page, 'Access granted')
+  const [renewed] = (await person.call('GET', '/v4/grants?status=active')).body.grants
+  const { allowed_methods, exceptions } = renewed
+  assert.deepEqual({ allowed_methods, exceptions }, { allowed_methods: ['GET', 'POST'], exceptions: grant.exceptions })
+})
+
 inBrowser(
   "other users' grants are not shown, they can be filtered by account, and no text breaks the page",
   [],

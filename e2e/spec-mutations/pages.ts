@@ -50,6 +50,18 @@ export const pages: Mutation[] = [
     to: 'destructive: maxAccess === null,',
   },
   {
+    row: 'A renewed grant allows no more than the one that ended',
+    file: 'server/src/access-requests/renew.ts',
+    from: 'const { allowedHosts: hosts, allowedMethods: methods, allowedPaths: paths, maxCalls } = grant',
+    to: 'const { hosts, methods, paths, maxCalls } = request',
+  },
+  {
+    row: 'Opened again, tightened, renamed, renewed',
+    file: 'web/console/approve/renew.tsx',
+    from: '...{ mode, exceptions: rulesOf(exceptions), permissions',
+    to: '...{ mode, permissions',
+  },
+  {
     row: 'A fast click decides nothing',
     file: 'web/console/approve/use-guard.ts',
     from: 'const guardMs = 700',

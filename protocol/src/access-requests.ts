@@ -3,7 +3,7 @@ import { Ability } from './abilities.ts'
 import { signedMembers } from './devices.ts'
 import { Exceptions, GrantMode, MaxAccess } from './grants.ts'
 import { Page, PageQuery } from './lists.ts'
-import { Nullable, Prose, RecordId, Strict, Text, Timestamp } from './schema.ts'
+import { DisplayName, Nullable, Prose, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
 export const accessRequestStatuses = ['pending', 'approved', 'denied', 'expired', 'cancelled'] as const
 
@@ -239,3 +239,11 @@ export const MutedAgent = Type.Object({
 export type MutedAgent = Static<typeof MutedAgent>
 export const MutedAgentPage = Page('muted_agents', MutedAgent)
 export type MutedAgentPage = Static<typeof MutedAgentPage>
+
+const ownName = DisplayName({ minLength: 1, maxLength: 100, description: 'What you call the agent. Only you see it.' })
+export const AgentName = Type.Object({ agent_id: RecordId('agt'), name: ownName })
+export type AgentName = Static<typeof AgentName>
+export const AgentNameBody = Strict({ name: ownName })
+export type AgentNameBody = Static<typeof AgentNameBody>
+export const AgentNamePage = Page('agent_names', AgentName)
+export type AgentNamePage = Static<typeof AgentNamePage>

@@ -43,6 +43,8 @@ export interface UserClient {
     /** Creates a grant, which is never wider than the request. */
     approve: (accessRequestId: string, decision: wire.ApproveBody, options?: Options) => Promise<wire.Grant>
     deny: (accessRequestId: string, denial?: wire.DenyBody, options?: Options) => Promise<wire.AccessRequest>
+    /** Opens a request again that expired or was denied, or whose grant has ended: a new one to decide. */
+    renew: (accessRequestId: string, options?: Options) => Promise<wire.AccessRequest>
   }
   /** Calls that wait for the user's decision, or did. */
   calls: {
@@ -102,6 +104,12 @@ export interface UserClient {
     block: (agentId: string, options?: Options) => Promise<wire.MutedAgent>
     unmute: (agentId: string, options?: Options) => Promise<void>
   }
+  /** What the user calls agents. Only they see it. */
+  agentNames: {
+    list: (query?: wire.PageQuery, options?: Options) => Listing<wire.AgentNamePage, wire.AgentName>
+    put: (agentId: string, name: string, options?: Options) => Promise<wire.AgentName>
+    drop: (agentId: string, options?: Options) => Promise<void>
+  }
   /** Since when this user's agents are paused, and all agents of the service. */
   pauseState: (options?: Options) => Promise<wire.Pause>
   /** Pauses this user's agents: calls in progress end within a second, and none begins. */
@@ -160,6 +168,7 @@ export function createUserClient(given: UserClientOptions = {}): UserClient {
       get: (id, options) => get(`/v4/access-requests/${segment(id)}`, options),
       approve: (id, decision, options) => post(`/v4/access-requests/${segment(id)}/approve`, decision, options),
       deny: (id, denial, options) => post(`/v4/access-requests/${segment(id)}/deny`, denial ?? {}, options),
+      renew: (id, options) => post(`/v4/access-requests/${segment(id)}/renew`, {}, options),
     },
     calls: {
       list: (query, options) => listing<wire.PersonCallPage, 'calls'>(transport, '/v4/calls', 'calls', query, options),
@@ -208,6 +217,15 @@ export function createUserClient(given: UserClientOptions = {}): UserClient {
       block: (id, options) => post(`/v4/muted-agents/${segment(id)}/block`, {}, options),
       unmute: async (id, options) => {
         await post(`/v4/muted-agents/${segment(id)}/unmute`, {}, options)
+      },
+    },
+    agentNames: {
+      list: (query, options) =>
+        listing<wire.AgentNamePage, 'agent_names'>(transport, '/v4/agent-names', 'agent_names', query, options),
+      put: (id, name, options) =>
+        transport.json({ method: 'PUT', path: `/v4/agent-names/${segment(id)}`, body: { name } }, options),
+      drop: async (id, options) => {
+        await remove(`/v4/agent-names/${segment(id)}`, undefined, options)
       },
     },
     pauseState: (options) => get('/v4/pause', options),

@@ -2,6 +2,8 @@
 export type {
   AccessRequest,
   AccessRequestPage,
+  AgentName,
+  AgentNamePage,
   ApproveBody,
   ChallengeBody,
   ChallengeReply,

@@ -2,6 +2,7 @@
 import { accessRequestRoutes } from './access-requests/access-request-routes.ts'
 import { changeRoutes } from './access-requests/change-routes.ts'
 import { decisionRoutes } from './access-requests/decision-routes.ts'
+import { agentNameRoutes } from './access-requests/agent-name-routes.ts'
 import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
 import { isAgentKey } from './agents/agent.ts'
 import type { App } from './running-app.ts'
@@ -130,6 +131,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   decisionRoutes(http, deciding)
   changeRoutes(http, deciding)
   mutedAgentRoutes(http, needs)
+  agentNameRoutes(http, needs)
   grantRoutes(http, needs)
   pauseRoutes(http, needs)
   auditKeyRoutes(http, needs)

@@ -117,6 +117,16 @@ const cases: Record<string, Case> = {
     body: { connection_id: await world.connectionId() },
   }),
   'user POST /v4/access-requests/{id}/deny': onRequest('deny'),
+  'user POST /v4/access-requests/{id}/renew': async (world) => {
+    const path = `/v4/access-requests/${await asked(world)}`
+    await world.call('POST', `${path}/deny`, { token: world.me.token })
+    return { path: `${path}/renew` }
+  },
+  'user PUT /v4/agent-names/{id}': async (world) => {
+    await asked(world)
+    return { path: `/v4/agent-names/${await muted(world)}`, body: { name: 'My laptop' } }
+  },
+  'user DELETE /v4/agent-names/{id}': async (world) => ({ path: `/v4/agent-names/${await muted(world)}` }),
   'user POST /v4/muted-agents/{id}/block': async (world) => {
     await asked(world)
     return { path: `/v4/muted-agents/${await muted(world)}/block` }

@@ -1,5 +1,6 @@
 /** All stores, by the names that the folders use for them. */
 import { accessRequestStore } from './access-requests/access-request-store.ts'
+import { agentNameStore } from './access-requests/agent-name-store.ts'
 import { mutedAgentStore } from './access-requests/muted-agent-store.ts'
 import { agentStore } from './agents/agent-store.ts'
 import { auditChainStore } from './audit/audit-chain-store.ts'
@@ -85,6 +86,7 @@ export function createStores({ database, vault, clock }: { database: Database; v
     pushes: createPushStore(vault),
     accessRequests: accessRequestStore,
     mutedAgents: mutedAgentStore,
+    agentNames: agentNameStore,
     pauses: pauseStore,
     legacyV1: createLegacyV1Store(vault),
     audit: createAuditLog({ database, auditChains: auditChainStore, auditKeys, isApproved, clock }),

@@ -55,6 +55,14 @@ export function useNewestGrants() {
   })
 }
 
+/** Also those muted for a day after a denial. */
+export function useMutedAgents() {
+  return useQuery({
+    queryKey: ['muted-agents'],
+    queryFn: ({ signal }) => service.mutedAgents.list({ limit }, { signal }).all(),
+  })
+}
+
 export function useDevices() {
   return useQuery({
     queryKey: ['devices'],

@@ -155,6 +155,27 @@ export const accessRequestStore = {
     return rows.map(({ access_request_id }) => access_request_id)
   },
 
+  /** A pending request of this agent to this user, for the same provider and on the same terms. */
+  findWaiting: async (
+    queries: Queries,
+    wanted: Pick<AccessRequest, 'agentId' | 'userId' | 'providerId' | 'hosts' | 'methods' | 'paths' | 'maxCalls'>,
+    now: Date,
+  ): Promise<AccessRequest | undefined> => {
+    const rows = await queries
+      .selectFrom('access_requests')
+      .selectAll()
+      .where('agent_id', '=', wanted.agentId)
+      .where('status', '=', 'pending')
+      .where('expires_at', '>', now.getTime())
+      .where('user_id', '=', wanted.userId)
+      .where('provider_id', '=', wanted.providerId)
+      .orderBy('access_request_id')
+      .execute()
+    const termsOf = ({ hosts, methods, paths, maxCalls }: typeof wanted) =>
+      JSON.stringify([hosts, methods, paths, maxCalls])
+    return rows.map(toAccessRequest).find((request) => termsOf(request) === termsOf(wanted))
+  },
+
   /** Whether this agent has ever requested access from this user. */
   hasAsked: async (queries: Queries, agentId: string, userId: string): Promise<boolean> => {
     const row = await queries

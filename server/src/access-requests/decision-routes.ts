@@ -9,8 +9,8 @@ import { approvalMessage } from '@sallyport/protocol/approval-message'
 import { termNames } from '@sallyport/protocol/grant-terms'
 import type { TermName } from '@sallyport/protocol/grant-terms'
 import { Grant as GrantView } from '@sallyport/protocol/grants'
-import { IdInPath } from '@sallyport/protocol/schema'
-import { actingDevice, actingPerson, onBehalfOf } from '../authenticate.ts'
+import { IdInPath, NoBody } from '@sallyport/protocol/schema'
+import { actingDevice, actingPerson, actingUser, onBehalfOf } from '../authenticate.ts'
 import { readSigned } from '../devices/challenge.ts'
 import { grantView } from '../grants/grant-view.ts'
 import type { Http } from '../platform/http/http.ts'
@@ -22,10 +22,12 @@ import { challengeDevice } from './challenge-device.ts'
 import type { ChallengeDeviceNeeds } from './challenge-device.ts'
 import { denyAccessRequest } from './deny.ts'
 import type { DenyNeeds } from './deny.ts'
+import { renewAccessRequest } from './renew.ts'
+import type { RenewNeeds } from './renew.ts'
 
 const tags = ['Access requests']
 
-type DecisionRouteNeeds = ViewNeeds & ApproveNeeds & DenyNeeds & ChallengeDeviceNeeds
+type DecisionRouteNeeds = ViewNeeds & ApproveNeeds & DenyNeeds & ChallengeDeviceNeeds & RenewNeeds
 
 export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
   http.post(
@@ -127,6 +129,28 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
         request.id,
       )
       return viewOf(needs, denied, { user })
+    },
+  )
+
+  http.post(
+    '/v4/access-requests/:id/renew',
+    {
+      config: { allow: ['user'] },
+      schema: {
+        tags,
+        summary: 'Open a request again: a new one with the same terms, for you to decide',
+        description:
+          'For a request that expired or was denied, and for one whose grant has ended: then with the terms of the grant. ' +
+          'An equal request that waits for you is returned instead.',
+        params: IdInPath,
+        body: NoBody,
+        response: { 201: AccessRequestView },
+      },
+    },
+    async (request, reply) => {
+      const { user } = actingUser(request)
+      const renewed = await renewAccessRequest(onBehalfOf(request, needs), user, request.params.id, request.id)
+      return reply.code(201).send(await viewOf(needs, renewed, { user }))
     },
   )
 }

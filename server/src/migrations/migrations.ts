@@ -23,6 +23,7 @@ import { gateway } from './0018-gateway.ts'
 import { pauses } from './0019-pauses.ts'
 import { operatorSessions } from './0020-operator-sessions.ts'
 import { termsVersions } from './0021-terms-versions.ts'
+import { agentNames } from './0022-agent-names.ts'
 
 /**
  * In order. A released migration is never edited, and there are no down migrations. docs/storage.md describes the
@@ -50,6 +51,7 @@ export const migrations: readonly Migration[] = [
   pauses,
   operatorSessions,
   termsVersions,
+  agentNames,
 ]
 
 /** Applies all pending migrations. */

@@ -1,14 +1,16 @@
 /** One agent, as its user sees it: what it can do now, what it did today, and what it was refused. */
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { Link, useParams } from 'wouter'
 import type { Grant } from '@sallyport/sdk'
-import { buttonLook } from '../../ui/action.tsx'
+import { Action, buttonLook } from '../../ui/action.tsx'
 import { Loaded } from '../../ui/loading.tsx'
 import { Empty, Section, Theirs, View } from '../../ui/view.tsx'
 import { GrantCard } from '../grants/grant-card.tsx'
 import { service } from '../service.ts'
 import { CallsOf } from './calls-of.tsx'
 import { Mute } from './mute.tsx'
+import { MyName, Rename } from './my-name.tsx'
 import { RevokeAll } from './revoke-all.tsx'
 
 const dayMs = 86_400_000
@@ -51,18 +53,41 @@ function Unknown() {
 }
 
 function Known({ id, name, grants }: { id: string; name: string; grants: Grant[] }) {
+  const [isRenaming, setIsRenaming] = useState(false)
   return (
     <View
       title={name}
-      heading={<Theirs>{name}</Theirs>}
+      heading={
+        <>
+          <Theirs>{name}</Theirs> <MyName agentId={id} />
+        </>
+      }
       lead="The name is the agent’s own and not verified."
       actions={
         <>
+          {!isRenaming && (
+            <Action
+              label={`Rename for me: ${name}`}
+              act={() => {
+                setIsRenaming(true)
+              }}
+            >
+              Rename for me
+            </Action>
+          )}
           <Mute agentId={id} name={name} />
           {grants.length > 1 && <RevokeAll name={name} grants={grants} />}
         </>
       }
     >
+      {isRenaming && (
+        <Rename
+          agentId={id}
+          onDone={() => {
+            setIsRenaming(false)
+          }}
+        />
+      )}
       <Section title="What it can do now">
         {grants.length === 0 ? (
           <Empty title="Nothing">

@@ -1,16 +1,14 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { Action } from '../../ui/action.tsx'
 import { useSay } from '../../ui/message.tsx'
+import { useMutedAgents } from '../lists.ts'
 import { service } from '../service.ts'
 
 /** A muted agent keeps its grants. */
 export function Mute({ agentId, name }: { agentId: string; name: string }) {
   const queries = useQueryClient()
   const { say } = useSay()
-  const { data: muted } = useQuery({
-    queryKey: ['muted-agents'],
-    queryFn: ({ signal }) => service.mutedAgents.list({}, { signal }).all(),
-  })
+  const { data: muted } = useMutedAgents()
   if (!muted) return null
   const change = async (act: () => Promise<unknown>, text: string) => {
     await act()

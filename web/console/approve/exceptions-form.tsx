@@ -2,14 +2,18 @@ import { Action } from '../../ui/action.tsx'
 import { Choices, Field, inputLook, Lines } from '../../ui/field.tsx'
 import { actions, mostRules, newRule } from './exceptions.ts'
 import type { Rule } from './exceptions.ts'
-import type { PartProps } from './terms-form.tsx'
 import type { Fault } from './terms.ts'
 
-export function Exceptions({ choices, faults, onChange }: PartProps) {
-  const { exceptions: rules } = choices
-  const become = (exceptions: Rule[]) => {
-    onChange({ ...choices, exceptions })
-  }
+type RuleFault = Pick<Fault, 'at' | 'part' | 'text'>
+
+interface ExceptionsProps {
+  rules: Rule[]
+  /** Of single rules. */
+  faults: readonly RuleFault[]
+  onChange: (rules: Rule[]) => void
+}
+
+export function Exceptions({ rules, faults, onChange: become }: ExceptionsProps) {
   return (
     <Choices legend="Exceptions">
       <p className="px-2 text-sm text-quiet">
@@ -21,7 +25,7 @@ export function Exceptions({ choices, faults, onChange }: PartProps) {
             <Exception
               rule={rule}
               number={index + 1}
-              fault={faults.find(({ name, at }) => name === 'exceptions' && at === index)}
+              fault={faults.find(({ at }) => at === index)}
               onChange={(changed) => {
                 become(rules.map((one) => (one.id === rule.id ? changed : one)))
               }}
@@ -50,7 +54,7 @@ export function Exceptions({ choices, faults, onChange }: PartProps) {
 interface ExceptionProps {
   rule: Rule
   number: number
-  fault: Fault | undefined
+  fault: RuleFault | undefined
   onChange: (rule: Rule) => void
   onRemove: () => void
 }

@@ -1,5 +1,5 @@
 /** Exceptions from a grant's mode, as the user types them. */
-import type { ApproveBody } from '@sallyport/sdk'
+import type { ApproveBody, Grant } from '@sallyport/sdk'
 import type { ExceptionAction } from '@sallyport/protocol/grant-terms'
 import { oddPath } from './reach.ts'
 import type { Fault } from './terms.ts'
@@ -24,6 +24,14 @@ export const mostRules = 20
 
 export function newRule(rules: readonly Rule[]): Rule {
   return { id: Math.max(0, ...rules.map(({ id }) => id)) + 1, action: 'ask', paths: '', methods: '' }
+}
+
+/** As they are edited again. */
+export function rulesOf(exceptions: NonNullable<Grant['exceptions']>): Rule[] {
+  return exceptions.map(({ action, paths, methods }, index) => ({
+    ...{ id: index + 1, action },
+    ...{ paths: paths.join('\n'), methods: methods?.join(', ') ?? '' },
+  }))
 }
 
 export function exceptionsOf(rules: readonly Rule[]): NonNullable<ApproveBody['exceptions']> {

@@ -21,6 +21,11 @@ export function useKeptChoices(key: string, asked: Asked, first: Choices) {
   return [choices, setChoices] as const
 }
 
+/** As the first choices of a request that was not shown yet. */
+export function keepChoices(key: string, choices: Choices): void {
+  write(`choices ${key}`, JSON.stringify(choices))
+}
+
 export function forgetChoices(key: string): void {
   try {
     sessionStorage.removeItem(`choices ${key}`)

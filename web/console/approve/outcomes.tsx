@@ -9,11 +9,14 @@ import { Sentence } from '../../ui/sentence.tsx'
 import { formatMoment } from '../../ui/time.tsx'
 import { Card, Section, View, focusHeading } from '../../ui/view.tsx'
 import { describeGrant } from '../grants/describe-grant.ts'
+import { editorOf } from '../grants/change-grant.tsx'
 import { Revoke } from '../grants/revoke.tsx'
+import { useMutedAgents } from '../lists.ts'
 import { service } from '../service.ts'
 import { nameOf, useSignOut, useHasEnded } from '../session.ts'
 import { Asked } from './asked.tsx'
 import { sentence, termsOfGrant } from './describe-terms.ts'
+import { Renew, RenewRequest } from './renew.tsx'
 import { labelOf } from './terms.ts'
 
 /** `id`: of the request or call to come back to. */
@@ -53,7 +56,7 @@ export function Settled({ user, request }: { user: User; request: AccessRequest 
     denied: ['Already denied', `This request was denied: ${at}. No access was granted.`],
     expired: [
       'This request has expired',
-      `It expired without a decision: ${at}. No access was granted; the agent can ask again.`,
+      `It expired without a decision: ${at}. No access was granted. You can open it again, or the agent can ask again.`,
     ],
     cancelled: ['Cancelled by the agent', `The agent cancelled this request: ${at}. No access was granted.`],
     pending: ['', ''],
@@ -66,7 +69,8 @@ export function Settled({ user, request }: { user: User; request: AccessRequest 
       ) : (
         <Asked request={request} />
       )}
-      {status === 'denied' && <Reconsider agentId={request.agent.agent_id} />}
+      {status === 'expired' && <RenewRequest request={request} />}
+      {status === 'denied' && <Reconsider request={request} />}
       <Links isGranted={isMine && status === 'approved'} />
     </View>
   )
@@ -87,9 +91,12 @@ function GrantOf({ agentId, grantId }: { agentId: string; grantId: string }) {
           <Sentence words={describeGrant(grant.data, formatMoment)} />
         </p>
         {status === 'active' ? (
-          <Revoke grant={grant.data} />
+          <Change grant={grant.data} />
         ) : (
-          <p className="text-sm text-quiet">This access has ended. To renew it, let the agent ask again.</p>
+          <>
+            <p className="text-sm text-quiet">This access has ended.</p>
+            <Renew grant={grant.data} />
+          </>
         )}
       </div>
     </Card>
@@ -115,12 +122,30 @@ export function Granted({ grant }: { grant: Grant }) {
           <p className="text-lg leading-snug">
             <Sentence words={sentence(grant.agent.name, labelOf(grant), termsOfGrant(grant, formatMoment))} />
           </p>
-          {isActive ? <Revoke grant={grant} /> : <p className="font-medium text-warn">This access has ended.</p>}
+          {isActive ? (
+            <Change grant={now.data} />
+          ) : (
+            <>
+              <p className="font-medium text-warn">This access has ended.</p>
+              <Renew grant={now.data} />
+            </>
+          )}
         </div>
       </Card>
       <p>The agent is notified automatically. You can close this page, and revoke the access at any time.</p>
       <Links isGranted />
     </View>
+  )
+}
+
+function Change({ grant }: { grant: Grant }) {
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Revoke grant={grant} />
+      <Link href={editorOf(grant)} className={buttonLook('plain')}>
+        Tighten or edit
+      </Link>
+    </div>
   )
 }
 
@@ -136,25 +161,21 @@ export function Denied({ request, isBlocked }: { request: AccessRequest; isBlock
       lead={`No access was granted. You won’t be notified about this agent ${isBlocked ? 'again' : 'for a day'}.`}
     >
       <Asked request={request} />
-      <Reconsider agentId={request.agent.agent_id} />
+      <Reconsider request={request} />
       <Links />
     </View>
   )
 }
 
 /**
- * After a denial. It is final, as the agent has been told, but the agent can ask again; what can be undone is that the
- * user would not hear of it.
+ * After a denial. It is final, as the agent has been told. The user can open the request again as a new one, or hear
+ * of the agent again when it asks.
  */
-function Reconsider({ agentId }: { agentId: string }) {
+function Reconsider({ request }: { request: AccessRequest }) {
+  const { agent_id: agentId } = request.agent
   const queries = useQueryClient()
   const { say } = useSay()
-  const muted = useQuery({
-    queryKey: ['muted-agents'],
-    queryFn: ({ signal }) => service.mutedAgents.list({ limit: 200 }, { signal }).all(),
-    select: (agents) => agents.find(({ agent_id: id }) => id === agentId),
-  })
-  if (!muted.data) return null
+  const muted = useMutedAgents().data?.find(({ agent_id: id }) => id === agentId)
   const change = async (act: () => Promise<unknown>, text: string) => {
     await act()
     await queries.invalidateQueries({ queryKey: ['muted-agents'] })
@@ -164,17 +185,20 @@ function Reconsider({ agentId }: { agentId: string }) {
   return (
     <Section
       title="Changed your mind?"
-      note="The agent has been told, so this denial stands. It can ask again, and you can choose to hear of it."
+      note="The agent has been told, so this denial stands. You can open the same request again, or hear of the agent when it asks."
     >
       <div className="flex flex-wrap gap-2">
-        <Action
-          act={() =>
-            change(() => service.mutedAgents.unmute(agentId), 'You’ll be notified when this agent asks again.')
-          }
-        >
-          Let it ask again
-        </Action>
-        {!muted.data.blocked && (
+        <RenewRequest request={request} />
+        {muted && (
+          <Action
+            act={() =>
+              change(() => service.mutedAgents.unmute(agentId), 'You’ll be notified when this agent asks again.')
+            }
+          >
+            Let it ask again
+          </Action>
+        )}
+        {muted?.blocked === false && (
           <Action
             look="danger"
             act={() => change(() => service.mutedAgents.block(agentId), 'You won’t hear of this agent again.')}

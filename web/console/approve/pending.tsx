@@ -6,6 +6,7 @@ import { Action } from '../../ui/action.tsx'
 import { useSay } from '../../ui/message.tsx'
 import { isProblem } from '../../ui/problem.ts'
 import { Card, Notice, View } from '../../ui/view.tsx'
+import { useAgentNames } from '../agents/my-name.tsx'
 import { useConnecting } from '../connections/connecting.tsx'
 import { service } from '../service.ts'
 import { nameOf } from '../session.ts'
@@ -90,7 +91,8 @@ export function Pending(props: PendingProps) {
       title={asking}
       lead={
         <>
-          You’re signed in as <bdi className="font-medium text-ink">{nameOf(user)}</bdi>.
+          You’re signed in as <bdi className="font-medium text-ink">{nameOf(user)}</bdi>.{' '}
+          <Called agentId={request.agent.agent_id} />
         </>
       }
     >
@@ -190,3 +192,14 @@ function useAnswering({ request, onAnswering, onOutcome }: PendingProps) {
 }
 
 const refusals = ['request_not_pending', 'device_signature_required', 'connection_needs_reauth'] as const
+
+function Called({ agentId }: { agentId: string }) {
+  const name = useAgentNames().data?.get(agentId)
+  return (
+    name !== undefined && (
+      <>
+        You call this agent “<bdi className="font-medium text-ink">{name}</bdi>”.
+      </>
+    )
+  )
+}

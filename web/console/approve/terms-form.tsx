@@ -36,6 +36,7 @@ export function TermsForm({ children, ...props }: PartProps & { children?: React
 
 /** What the agent named is already chosen in it, so most people never need to open it. */
 function Adjust({ children, ...props }: PartProps & { children: ReactNode }) {
+  const { choices, faults, onChange } = props
   return (
     <details data-part="adjust" className="border-t border-line pt-3">
       <summary className="font-semibold text-accent">
@@ -48,7 +49,13 @@ function Adjust({ children, ...props }: PartProps & { children: ReactNode }) {
           <Paths {...props} />
           <Calls {...props} />
         </div>
-        <Exceptions {...props} />
+        <Exceptions
+          rules={choices.exceptions}
+          faults={faults.filter(({ name }) => name === 'exceptions')}
+          onChange={(exceptions) => {
+            onChange({ ...choices, exceptions })
+          }}
+        />
         {children}
       </div>
     </details>

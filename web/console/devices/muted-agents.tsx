@@ -1,18 +1,16 @@
 /** Muted and blocked agents, and how to unmute them. */
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import type { MutedAgent } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
 import { Loaded } from '../../ui/loading.tsx'
 import { useSay } from '../../ui/message.tsx'
 import { Moment } from '../../ui/time.tsx'
 import { Badge, Card, Section, Theirs, focusHeading } from '../../ui/view.tsx'
+import { useMutedAgents } from '../lists.ts'
 import { service } from '../service.ts'
 
 export function MutedAgents() {
-  const muted = useQuery({
-    queryKey: ['muted-agents'],
-    queryFn: ({ signal }) => service.mutedAgents.list({}, { signal }).all(),
-  })
+  const muted = useMutedAgents()
   return (
     <Section
       title="Muted agents"

@@ -1,8 +1,9 @@
 /** Narrows, edits or extends a grant. Narrower terms apply at once; wider ones count as an approval. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useId, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 import type { ReactNode } from 'react'
-import type { ChangeGrantBody, Grant } from '@sallyport/sdk'
+import { useSearch } from 'wouter'
+import type { ChangeGrantBody, Grant, SallyportError } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
 import { Field, Form, Lines, inputLook } from '../../ui/field.tsx'
 import { Loaded } from '../../ui/loading.tsx'
@@ -10,6 +11,7 @@ import { useSay } from '../../ui/message.tsx'
 import { faultOf, isProblem } from '../../ui/problem.ts'
 import { Sentence } from '../../ui/sentence.tsx'
 import { count, listOf, listOfFew } from '../../ui/words.ts'
+import { Exceptions } from '../approve/exceptions-form.tsx'
 import { modes } from '../approve/terms.ts'
 import { service } from '../service.ts'
 import { changeOf, fields, termsOf } from './change-terms.ts'
@@ -33,11 +35,23 @@ export function useChangeGrant(grant: Grant) {
   }
 }
 
+/** The address of the grants' page with this editor open. */
+export function editorOf({ grant_id: id }: Pick<Grant, 'grant_id'>): string {
+  return `/grants?edit=${id}`
+}
+
 export function ChangeGrant({ grant }: { grant: Grant }) {
-  const [isOpen, setIsOpen] = useState(false)
+  const isMeant = new URLSearchParams(useSearch()).get('edit') === grant.grant_id
+  const [isOpen, setIsOpen] = useState(isMeant)
+  const place = useRef<HTMLDetailsElement>(null)
+  useEffect(() => {
+    if (isMeant) place.current?.scrollIntoView({ block: 'start' })
+  }, [isMeant])
   return (
     <details
-      className="text-sm"
+      ref={place}
+      open={isOpen}
+      className="scroll-mt-20 text-sm"
       onToggle={({ currentTarget }) => {
         setIsOpen(currentTarget.open)
       }}
@@ -91,7 +105,7 @@ function Edit({ grant }: { grant: Grant }) {
   const change = useChangeGrant(grant)
   const [terms, setTerms] = useState(() => termsOf(grant))
   const [fault, setFault] = useState<Fault>()
-  const become = (name: keyof Terms) => (value: string) => {
+  const become = (name: Exclude<keyof Terms, 'exceptions'>) => (value: string) => {
     setTerms({ ...terms, [name]: value })
   }
   const input = (name: 'methods' | 'calls' | 'date') => ({
@@ -115,7 +129,8 @@ function Edit({ grant }: { grant: Grant }) {
       const found = faultOf(problem, Object.values(fields))
       const name = (Object.keys(fields) as (keyof Terms)[]).find((one) => fields[one] === found?.field)
       if (!found || !name) throw problem
-      setFault({ name, text: found.text })
+      const at = Number((problem as SallyportError).field?.split('.')[1])
+      setFault({ name, text: found.text, ...(name === 'exceptions' && { at, part: 'exceptionPaths' }) })
     }
   }
   return (
@@ -138,6 +153,15 @@ function Edit({ grant }: { grant: Grant }) {
           <Lines label="Hosts, one per line" name="hosts" value={terms.hosts} onChange={become('hosts')} />
         </At>
         <Field label="Expires" note="Leave blank for no expiry." type="datetime-local" {...input('date')} />
+        <At fault={fault?.at === undefined ? fault : undefined} name="exceptions">
+          <Exceptions
+            rules={terms.exceptions}
+            faults={fault?.name === 'exceptions' ? [fault] : []}
+            onChange={(exceptions) => {
+              setTerms({ ...terms, exceptions })
+            }}
+          />
+        </At>
       </div>
       <Action look="main" submits act={save} label={`Save changes for ${grant.agent.name}`}>
         Save changes

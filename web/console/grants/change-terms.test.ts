@@ -7,6 +7,7 @@ import type { Terms } from './change-terms.ts'
 const grant = {
   ...{ allowed_hosts: ['api.acme.example'], allowed_methods: ['GET', 'POST'], allowed_paths: ['/mail'], max_calls: 10 },
   ...{ expires_at: '2026-11-16T12:00:30.000Z', mode: 'ask_writes', max_access: null },
+  exceptions: [{ paths: ['/mail/drafts'], methods: ['POST'], action: 'allow' }],
 } as Grant
 
 const change = (terms: Partial<Terms>) => changeOf(grant, { ...termsOf(grant), ...terms })
@@ -36,4 +37,22 @@ test('a value that means nothing is said at its field', () => {
   }
   assert.equal((change({ hosts: ' ' }) as { fault: { name: string } }).fault.name, 'hosts')
   assert.equal((change({ date: 'soon' }) as { fault: { name: string } }).fault.name, 'date')
+})
+
+test('exceptions are edited, added and removed; one without a path is said at its row', () => {
+  const [allowed] = termsOf(grant).exceptions
+  assert.deepEqual(allowed, { id: 1, action: 'allow', paths: '/mail/drafts', methods: 'POST' })
+  const never = { id: 2, action: 'deny' as const, paths: '/mail/sent\n/mail/bin', methods: 'delete, put' }
+  assert.deepEqual(change({ exceptions: allowed ? [allowed, never] : [] }), {
+    change: {
+      exceptions: [
+        { paths: ['/mail/drafts'], methods: ['POST'], action: 'allow' },
+        { paths: ['/mail/sent', '/mail/bin'], methods: ['DELETE', 'PUT'], action: 'deny' },
+      ],
+    },
+  })
+  assert.deepEqual(change({ exceptions: [] }), { change: { exceptions: [] } })
+  const empty = change({ exceptions: [never, { ...never, id: 3, paths: ' ' }] })
+  assert.ok('fault' in empty)
+  assert.deepEqual([empty.fault.name, empty.fault.at, empty.fault.part], ['exceptions', 1, 'exceptionPaths'])
 })

@@ -1,5 +1,8 @@
 /** The terms of a grant as they are edited, and the change that is sent. The service checks everything again. */
 import type { ChangeGrantBody, Grant } from '@sallyport/sdk'
+import { exceptionFaults, exceptionsOf, rulesOf } from '../approve/exceptions.ts'
+import type { Rule } from '../approve/exceptions.ts'
+import type { Fault as RuleFault } from '../approve/terms.ts'
 
 /** Lists are typed one per line, or separated by spaces or commas. */
 export interface Terms {
@@ -13,6 +16,7 @@ export interface Terms {
   calls: string
   /** In the local time zone, in the format of a browser input. Empty: never. */
   date: string
+  exceptions: Rule[]
 }
 
 export function termsOf(grant: Grant): Terms {
@@ -24,6 +28,7 @@ export function termsOf(grant: Grant): Terms {
     paths: grant.allowed_paths?.join('\n') ?? '',
     calls: grant.max_calls === null ? '' : String(grant.max_calls),
     date: grant.expires_at === null ? '' : localInput(new Date(grant.expires_at)),
+    exceptions: rulesOf(grant.exceptions),
   }
 }
 
@@ -35,9 +40,11 @@ export const fields = {
   paths: 'allowed_paths',
   calls: 'max_calls',
   date: 'expires_at',
+  exceptions: 'exceptions',
 } as const satisfies Record<keyof Terms, keyof ChangeGrantBody>
 
-export type Fault = { name: keyof Terms; text: string }
+/** `at` and `part`: of several exceptions, the one at fault, and its field. */
+export type Fault = { name: keyof Terms; text: string } & Pick<RuleFault, 'at' | 'part'>
 
 /** Only what was edited, or the first value that can't be sent. */
 export function changeOf(grant: Grant, terms: Terms): { change: ChangeGrantBody } | { fault: Fault } {
@@ -48,8 +55,10 @@ export function changeOf(grant: Grant, terms: Terms): { change: ChangeGrantBody 
   if (calls !== '' && !/^[1-9]\d{0,8}$/.test(calls)) return fault('calls', 'Enter a whole number, or nothing.')
   if (terms.date !== '' && Number.isNaN(until)) return fault('date', 'Choose a date and time, or nothing.')
   if (wordsIn(terms.hosts).length === 0) return fault('hosts', 'Enter at least one host.')
+  const [odd] = exceptionFaults(terms.exceptions)
+  if (odd) return { fault: { ...odd, name: 'exceptions' } }
   const listOrAll = (text: string) => (wordsIn(text).length === 0 ? null : wordsIn(text))
-  const all: Required<Omit<ChangeGrantBody, 'exceptions' | 'challenge_id' | 'signature'>> = {
+  const all: Required<Omit<ChangeGrantBody, 'challenge_id' | 'signature'>> = {
     mode: terms.mode,
     max_access: terms.access === '' ? null : terms.access,
     allowed_hosts: wordsIn(terms.hosts),
@@ -57,8 +66,11 @@ export function changeOf(grant: Grant, terms: Terms): { change: ChangeGrantBody 
     allowed_paths: listOrAll(terms.paths),
     max_calls: calls === '' ? null : Number(calls),
     expires_at: terms.date === '' ? null : new Date(until).toISOString(),
+    exceptions: exceptionsOf(terms.exceptions),
   }
-  const edited = (Object.keys(fields) as (keyof Terms)[]).filter((name) => terms[name] !== before[name])
+  const edited = (Object.keys(fields) as (keyof Terms)[]).filter(
+    (name) => JSON.stringify(terms[name]) !== JSON.stringify(before[name]),
+  )
   return { change: Object.fromEntries(edited.map((name) => [fields[name], all[fields[name]]])) }
 }
 

@@ -8,6 +8,7 @@ import { Sparkline } from '../../ui/sparkline.tsx'
 import { Ago, formatMoment, useNow } from '../../ui/time.tsx'
 import { Badge, Card, Theirs } from '../../ui/view.tsx'
 import { count } from '../../ui/words.ts'
+import { Renew } from '../approve/renew.tsx'
 import { modes } from '../approve/terms.ts'
 import { ChangeGrant, useChangeGrant } from './change-grant.tsx'
 import { describeGrant, endsSoon } from './describe-grant.ts'
@@ -53,7 +54,7 @@ export function GrantCard({ grant }: { grant: Grant }) {
           </div>
         )}
         <div className="flex flex-wrap gap-2">
-          {status === 'active' && <Revoke grant={grant} />}
+          {status === 'active' ? <Revoke grant={grant} /> : <Renew grant={grant} />}
           {status === 'active' && grant.expires_at !== null && <Extend grant={grant} end={grant.expires_at} />}
           <Link
             href={`/activity?grant_id=${grant.grant_id}`}

@@ -4,6 +4,7 @@ import type { Grant } from '@sallyport/sdk'
 import { Link } from 'wouter'
 import { Field } from '../../ui/field.tsx'
 import { Empty, Theirs } from '../../ui/view.tsx'
+import { MyName, useAgentNames } from '../agents/my-name.tsx'
 import { GrantCard } from './grant-card.tsx'
 import { groupByAgent, searchGrants } from './search-grants.ts'
 
@@ -12,7 +13,8 @@ const manyGrants = 4
 
 export function GrantList({ grants }: { grants: Grant[] }) {
   const [wanted, setWanted] = useState('')
-  const found = searchGrants(grants, wanted)
+  const names = useAgentNames().data
+  const found = searchGrants(grants, wanted, names)
   return (
     <div className="space-y-6">
       {(grants.length >= manyGrants || wanted !== '') && (
@@ -37,7 +39,7 @@ export function GrantList({ grants }: { grants: Grant[] }) {
           <li key={agent.agent_id} className="min-w-0 space-y-3">
             <div className="flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1">
               <h2 className="min-w-0 text-base">
-                <Theirs>{agent.name}</Theirs>
+                <Theirs>{agent.name}</Theirs> <MyName agentId={agent.agent_id} />
               </h2>
               <Link
                 href={`/agents/${agent.agent_id}`}

@@ -18,6 +18,11 @@ test('grants are found by words of agent, provider, account and host', () => {
   assert.deepEqual(found('work'), ['3'])
   assert.deepEqual(found('api.acme'), ['1', '2', '3'])
   assert.deepEqual(found('null'), [])
+  const names = new Map([['agt_Builder', 'Laptop']])
+  assert.deepEqual(
+    searchGrants(all, 'lap', names).map(({ grant_id: id }) => id),
+    ['2'],
+  )
 })
 
 test('grants are grouped by agent, not by name', () => {

@@ -1,11 +1,15 @@
 import type { Grant } from '@sallyport/sdk'
 
-/** Those that contain all words, whatever the order and case. */
-export function searchGrants(grants: readonly Grant[], wanted: string): Grant[] {
+/** Those that contain all words, whatever the order and case. `names`: what the user calls agents. */
+export function searchGrants(
+  grants: readonly Grant[],
+  wanted: string,
+  names: ReadonlyMap<string, string> = new Map(),
+): Grant[] {
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
   return grants.filter((grant) => {
     const { agent, provider, provider_name: name, account_label: account, allowed_hosts: hosts } = grant
-    const text = [agent.name, provider, name, account, ...hosts].join('\n').toLowerCase()
+    const text = [agent.name, names.get(agent.agent_id), provider, name, account, ...hosts].join('\n').toLowerCase()
     return words.every((word) => text.includes(word))
   })
 }

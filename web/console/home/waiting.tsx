@@ -7,7 +7,7 @@ import { unstacked } from '../../ui/others-text.ts'
 import { Ago } from '../../ui/time.tsx'
 import { Badge, Card, Section, Theirs } from '../../ui/view.tsx'
 import { count } from '../../ui/words.ts'
-import { useHeldCalls, useWaitingRequests } from '../lists.ts'
+import { useHeldCalls, useMutedAgents, useWaitingRequests } from '../lists.ts'
 import { Calls } from './calls.tsx'
 import { limitPerAgent } from './limit-per-agent.ts'
 
@@ -28,7 +28,7 @@ export function Waiting() {
         <Loaded query={requests}>
           {(waiting) =>
             waiting.length > 0 ? (
-              <First {...limitPerAgent(waiting)} />
+              <Requests waiting={waiting} />
             ) : (
               calls.data?.length === 0 && (
                 <p className="text-sm text-quiet">
@@ -44,6 +44,32 @@ export function Waiting() {
         </Loaded>
       )}
     </Section>
+  )
+}
+
+/** Those of muted agents come last, and out of the way. */
+function Requests({ waiting }: { waiting: AccessRequest[] }) {
+  const agents = useMutedAgents()
+  // Requests that are shown already would move.
+  if (agents.isPending) return null
+  const muted = new Set(agents.data?.map(({ agent_id: id }) => id))
+  const isMuted = ({ agent }: AccessRequest) => muted.has(agent.agent_id)
+  const quiet = waiting.filter(isMuted)
+  const heard = waiting.filter((request) => !isMuted(request))
+  return (
+    <>
+      {heard.length > 0 && <First {...limitPerAgent(heard)} />}
+      {quiet.length > 0 && (
+        <details>
+          <summary className="min-h-10 py-2 text-sm font-medium text-quiet">
+            {count(quiet.length, 'request')} of agents that you denied or muted
+          </summary>
+          <div className="space-y-3 pt-2">
+            <First {...limitPerAgent(quiet)} />
+          </div>
+        </details>
+      )}
+    </>
   )
 }
 

@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test'
 import { startConnectionTest } from '../../../testkit/connections.ts'
 import type { ConnectionTest } from '../../../testkit/connections.ts'
 import { temporaryFolder } from '../../../testkit/databases.ts'
+import { pairDevice } from '../../../testkit/device.ts'
 import { insertGrant } from '../../../testkit/grants.ts'
 import { databaseFile } from '../../platform/operations/instance.ts'
 import { copySnapshot } from '../../platform/database/sqlite-copy.ts'
@@ -46,6 +47,8 @@ test('what was taken away after the backup stays taken away', async (t) => {
   const { agentId, token } = await service.registerAgent()
   const disabled = await service.registerAgent()
   const other = await service.logIn({ email: 'eve@example.com' })
+  const back = await service.logIn({ email: 'grace@example.com' })
+  const phone = await pairDevice(service, back)
   const terms = { agentId, userId: user.userId, connectionId, maxCalls: 5 }
   const revoked = await insertGrant(service, terms)
   const standing = await insertGrant(service, terms)
@@ -59,6 +62,8 @@ test('what was taken away after the backup stays taken away', async (t) => {
   await succeed('POST', `/v4/grants/${revoked.grantId}/revoke`, { token: user.token })
   await succeed('POST', `/v4/agents/${disabled.agentId}/disable`, { token: adminToken })
   await succeed('POST', `/v4/users/${other.userId}/disable`, { token: adminToken })
+  for (const verb of ['disable', 'enable'])
+    await succeed('POST', `/v4/users/${back.userId}/${verb}`, { token: adminToken })
   await succeed('POST', '/v4/agents/rotate-token', { token, body: {} })
   await succeed('PUT', '/v4/pause', { token: user.token, body: {} })
   await service.database.queries
@@ -82,6 +87,7 @@ test('what was taken away after the backup stays taken away', async (t) => {
   assert.deepEqual(column('select calls from grant_usage order by calls'), [0, 4])
   assert.deepEqual(column('select agent_id from agents where disabled_at is not null'), [disabled.agentId])
   assert.deepEqual(column('select user_id from users where disabled_at is not null'), [other.userId])
+  assert.deepEqual(column('select device_id from devices where key_enrolled_at is null'), [phone.deviceId])
   assert.deepEqual(column('select scope from pauses'), [user.userId])
   assert.equal(comparison.kept['agent tokens'], 1)
 })

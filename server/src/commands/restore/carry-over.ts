@@ -42,6 +42,9 @@ const statements: Record<string, string> = {
   'device approvals': `update restored.users as kept set requires_device = 1
     from main.users as former where former.user_id = kept.user_id and former.requires_device > kept.requires_device`,
   devices: ended('devices', 'device_id', ['revoked_at']),
+  'device keys': `update restored.devices as kept set key_enrolled_at = null
+    from main.devices as former where former.device_id = kept.device_id
+    and former.key_enrolled_at is null and kept.key_enrolled_at is not null`,
   'muted agents': `insert or ignore into restored.muted_agents select * from main.muted_agents
     where agent_id in (select agent_id from restored.agents) and user_id in (select user_id from restored.users)`,
   pauses: 'insert or ignore into restored.pauses select * from main.pauses where true',
