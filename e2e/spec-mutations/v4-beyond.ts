@@ -176,24 +176,6 @@ export const v4Beyond: Mutation[] = [
     to: 'await muteAgent(needs, tx, { userId, agentId }, at, at)',
   },
   {
-    row: 'POST /v4/access-requests/{id}/renew',
-    file: 'server/src/access-requests/renew.ts',
-    from: '!mayDecide(ended, user)',
-    to: '!user',
-  },
-  {
-    row: 'GET /v4/agent-names',
-    file: 'server/src/access-requests/agent-name-store.ts',
-    from: "      .where('user_id', '=', userId)\n      .$if(page.before",
-    to: '      .$if(page.before',
-  },
-  {
-    row: 'PUT, DELETE /v4/agent-names/{id}',
-    file: 'server/src/access-requests/agent-name-routes.ts',
-    from: 'if (!(await accessRequests.hasAsked(tx, agentId, userId)))',
-    to: 'if (!(await accessRequests.hasAsked(tx, agentId, userId)) && !agentId)',
-  },
-  {
     row: 'POST /v4/muted-agents/{id}/unmute',
     file: 'server/src/access-requests/muted-agent-store.ts',
     from: ".deleteFrom('muted_agents')\n      .where('user_id'",

@@ -10,6 +10,7 @@ import type { TestContext } from 'node:test'
 import { approvalMessage } from '@sallyport/protocol/approval-message'
 import { insertConnection } from '../testkit/access-requests.ts'
 import type { Person } from '../testkit/access-requests.ts'
+import { callsOnAskers } from '../testkit/asker-calls.ts'
 import { callsThat } from '../testkit/asking-calls.ts'
 import { callsThatChangeGrants } from '../testkit/grant-changing-calls.ts'
 import { callsThatPause } from '../testkit/pausing-calls.ts'
@@ -117,23 +118,7 @@ const cases: Record<string, Case> = {
     body: { connection_id: await world.connectionId() },
   }),
   'user POST /v4/access-requests/{id}/deny': onRequest('deny'),
-  'user POST /v4/access-requests/{id}/renew': async (world) => {
-    const path = `/v4/access-requests/${await asked(world)}`
-    await world.call('POST', `${path}/deny`, { token: world.me.token })
-    return { path: `${path}/renew` }
-  },
-  'user PUT /v4/agent-names/{id}': async (world) => {
-    await asked(world)
-    return { path: `/v4/agent-names/${await muted(world)}`, body: { name: 'My laptop' } }
-  },
-  'user DELETE /v4/agent-names/{id}': async (world) => ({ path: `/v4/agent-names/${await muted(world)}` }),
-  'user POST /v4/muted-agents/{id}/block': async (world) => {
-    await asked(world)
-    return { path: `/v4/muted-agents/${await muted(world)}/block` }
-  },
-  'user POST /v4/muted-agents/{id}/unmute': async (world) => ({
-    path: `/v4/muted-agents/${await muted(world)}/unmute`,
-  }),
+  ...callsOnAskers(asked, muted),
   ...callsThatPause,
   ...callsThatChangeGrants(granted),
   'user POST /v4/devices/pairing-codes': plain('/v4/devices/pairing-codes'),

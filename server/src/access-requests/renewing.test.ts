@@ -32,8 +32,9 @@ onBothDatabases('renewing', (engine) => {
     const ids = new Set(replies.map(({ body }) => body.access_request_id))
     assert.equal(ids.size, 1, 'of several at once one creates it')
     const [reply] = replies
-    assert.equal(reply?.status, 201, reply?.text)
-    const { hosts, methods, paths, max_calls, reason, status } = reply?.body
+    assert.ok(reply)
+    assert.equal(reply.status, 201, reply.text)
+    const { hosts, methods, paths, max_calls, reason, status } = reply.body
     assert.deepEqual({ hosts, methods, paths, max_calls, reason, status }, { ...wish, status: 'pending' })
     const [renewed = ''] = [...ids]
     assert.deepEqual(await access.pending(), [renewed])
