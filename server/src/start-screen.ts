@@ -33,7 +33,8 @@ ${readersOfToken(user)}
   Reference    ${base}/docs
   Gateway      ${gateway ? `${gateway.tls ? 'https' : 'http'}://${gateway.host}:${gateway.port}, for tools that take a proxy` : 'off'}
 
-  See how a credential is kept from an agent: paste this into another terminal.
+  See how a credential is kept from an agent: paste this into another terminal. A sandbox belongs to no user, so
+  its calls are not in your Activity.
 
 ${sandboxLines(base)
   .map((line) => `    ${line}`)

@@ -12,6 +12,7 @@ import { isUnavailable } from '../database/failures.ts'
 import { ServiceError } from '../errors.ts'
 import { writeError } from './error-formats.ts'
 import type { ErrorFormat } from './error-formats.ts'
+import { describeFault } from './describe-fault.ts'
 import { answerThenClose, answerThenDrain, readRestOf } from './closing-connections.ts'
 
 declare module 'fastify' {
@@ -129,52 +130,19 @@ export function toServiceError(error: unknown): ServiceError {
   const { validation, validationContext, code } = error as Partial<FastifyError>
   // A path parameter that can't be an id names nothing.
   if (validation?.[0] && validationContext === 'params') return new ServiceError('not_found', { cause: error })
-  if (validation?.[0]) return fromValidation(validation[0], validationContext ?? 'body')
+  if (validation?.[0]) return fromValidation(validation[0], validation, validationContext ?? 'body')
   const known = frameworkCodes[code ?? '']
   return known === undefined
     ? new ServiceError('internal', { cause: error })
     : new ServiceError(known, { cause: error })
 }
 
-type Params = Record<string, unknown>
-
-const kinds: Record<string, string> = {
-  array: 'an array',
-  boolean: 'true or false',
-  integer: 'a whole number',
-  null: 'null',
-  number: 'a number',
-  object: 'an object',
-  string: 'a string',
-}
-
-/** Messages for validation errors by schema keyword: the validator's own quote regular expressions or are no sentences. */
-const faults: Partial<Record<string, (params: Params) => string | undefined>> = {
-  // From `additionalProperties: false`.
-  boolean: () => 'is not a known member of this request',
-  const: ({ allowedValue }) => `must be ${String(allowedValue)}`,
-  enum: ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).join(', ')}`,
-  format: ({ format }) => (format === 'date-time' ? 'must be a time such as 2027-01-31T12:00:00Z' : undefined),
-  maximum: ({ limit }) => `must be at most ${String(limit)}`,
-  minimum: ({ limit }) => `must be at least ${String(limit)}`,
-  minItems: notEmpty,
-  minLength: notEmpty,
-  pattern: ({ examples }) =>
-    Array.isArray(examples)
-      ? `does not have the expected format, such as ${examples.join(' or ')}`
-      : 'is blank, or contains a control character or another character that is not allowed',
-  type: ({ type }) => {
-    const wanted = [type].flat().map((one) => kinds[String(one)])
-    return wanted.includes(undefined) ? undefined : `must be ${wanted.join(' or ')}`
-  },
-}
-
-function notEmpty({ limit }: Params): string | undefined {
-  return limit === 1 ? 'must not be empty' : undefined
-}
-
-function fromValidation(first: FastifySchemaValidationError, context: string): ServiceError {
-  const { keyword, instancePath, schemaPath, params, message } = first as typeof first & { params: Params }
+function fromValidation(
+  first: FastifySchemaValidationError,
+  found: FastifySchemaValidationError[],
+  context: string,
+): ServiceError {
+  const { keyword, instancePath, schemaPath, params } = first
   const path = Pointer.Indices(instancePath)
   const inner = (names: unknown) => [...path, String((names as string[])[0])].join('.')
   if (keyword === 'required') {
@@ -182,10 +150,9 @@ function fromValidation(first: FastifySchemaValidationError, context: string): S
     return new ServiceError('missing_field', { field, message: `"${field}" is missing. Add it.` })
   }
   const field = path.length > 0 ? path.join('.') : context
-  const fault = faults[keyword]?.(params) ?? message ?? 'is malformed'
   // The member's name is the caller's text, so the log gets the schema path instead.
   const detail = `${context}: ${keyword} at ${schemaPath}`
-  return new ServiceError('invalid_field', { field, message: `"${clip(field)}" ${fault}.`, detail })
+  return new ServiceError('invalid_field', { field, message: `"${clip(field)}" ${describeFault(found)}.`, detail })
 }
 
 /** Shortens member names, which the caller chose. */
