@@ -62,6 +62,12 @@ export const pages: Mutation[] = [
     to: '...{ mode, permissions',
   },
   {
+    row: 'The way that the documentation shows in pictures',
+    file: 'web/console/home/first-steps.tsx',
+    from: '{isOperator && (',
+    to: '{!isOperator && (',
+  },
+  {
     row: 'A fast click decides nothing',
     file: 'web/console/approve/use-guard.ts',
     from: 'const guardMs = 700',

@@ -34,8 +34,8 @@ export interface BrowserWanted {
 }
 
 /** With its own profile, which is deleted when it is closed. */
-export async function launchBrowser(wanted: BrowserWanted = {}): Promise<Browser> {
-  return chromium.launch({ executablePath: await findBrowser(wanted), args: flags })
+export async function launchBrowser(wanted: BrowserWanted = {}, more: string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath: await findBrowser(wanted), args: [...flags, ...more] })
 }
 
 /** The path of a browser, which is downloaded or installed if necessary: that may take minutes. */

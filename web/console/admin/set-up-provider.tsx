@@ -75,6 +75,8 @@ function ByOAuth({ admin, preset, provider }: SetUpProviderProps) {
           save={async (credentials) => {
             if (provider) await admin.providers.setCredentials(provider.provider_id, credentials)
             else await admin.providers.create({ preset: id, ...credentials })
+            // The next page offers this provider, so it must not show the list from before.
+            queries.removeQueries({ queryKey: ['providers'] })
             await queries.invalidateQueries({ queryKey: ['admin', 'providers'] })
             focusHeading()
           }}
@@ -82,7 +84,7 @@ function ByOAuth({ admin, preset, provider }: SetUpProviderProps) {
       </Step>
       <Step number={4} title="Connect your account">
         {isDone ? (
-          <Link href="/connections/new" className={buttonLook('main')}>
+          <Link href={`/connections/new/${provider.slug ?? id}`} className={buttonLook('main')}>
             Connect your account
           </Link>
         ) : (

@@ -20,8 +20,9 @@ interface ConnectFormProps {
 
 export function ConnectForm({ provider, onStart, onConnected, onBack }: ConnectFormProps) {
   const { name, methods } = provider
-  const [chosen, setChosen] = useState(methods[0]?.name)
-  const method = methods.find((one) => one.name === chosen)
+  // Until the user chooses it is the first, also if the list turns out to be out of date.
+  const [chosen, setChosen] = useState<string>()
+  const method = methods.find((one) => one.name === chosen) ?? methods[0]
   const takesForm = method !== undefined && isForm(method)
   return (
     <View
@@ -48,7 +49,7 @@ export function ConnectForm({ provider, onStart, onConnected, onBack }: ConnectF
                   type="radio"
                   name="method"
                   label={titleOf(one, name)}
-                  checked={one.name === chosen}
+                  checked={one === method}
                   onChange={() => {
                     setChosen(one.name)
                   }}

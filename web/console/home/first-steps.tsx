@@ -6,6 +6,7 @@ import { Loaded } from '../../ui/loading.tsx'
 import { Step, Steps } from '../../ui/steps.tsx'
 import { connectables } from '../connections/connectable.ts'
 import { usePresets, useProviders } from '../lists.ts'
+import { useIsOperator } from '../use-is-operator.ts'
 
 interface FirstStepsProps {
   isConnected: boolean
@@ -47,6 +48,7 @@ export function FirstSteps({ isConnected, hasAsked }: FirstStepsProps) {
 function Connect() {
   const providers = useProviders()
   const { data: presets = [] } = usePresets()
+  const isOperator = useIsOperator()
   return (
     <Loaded query={providers}>
       {(known) =>
@@ -59,9 +61,16 @@ function Connect() {
             .
           </p>
         ) : (
-          <Link href="/connections/new" className={buttonLook('main')}>
-            Connect an account
-          </Link>
+          <div className="flex flex-wrap gap-2">
+            <Link href="/connections/new" className={buttonLook('main')}>
+              Connect an account
+            </Link>
+            {isOperator && (
+              <Link href="/admin" className={buttonLook('plain')}>
+                Set up sign-in with GitHub, Google and others
+              </Link>
+            )}
+          </div>
         )
       }
     </Loaded>
