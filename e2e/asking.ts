@@ -19,6 +19,9 @@ serve({
   SALLYPORT_EGRESS_ALLOW: `${oauth.host},${pushServer.host}`,
   SALLYPORT_EGRESS_CA_FILE: oauth.caFile,
   SALLYPORT_ACCESS_REQUESTS_PER_HOUR: '1000',
+  // Nothing listens there.
+  SALLYPORT_SMTP_URL: 'smtps://localhost:1',
+  SALLYPORT_MAIL_FROM: 'sallyport@example.com',
 })
 
 after(async () => {

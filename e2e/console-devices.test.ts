@@ -146,3 +146,18 @@ inBrowser('a hidden console counts what waits and notifies once for each, in one
   await later.waitForURL(`**/approve-proxy/${fourth}`)
   await sees(later, 'An agent is requesting access')
 })
+
+inBrowser('e-mail is turned on and off in the account', [], async (visit) => {
+  const person = await arrive(visit, 'alan')
+  const page = await person.open('/account', 'Account')
+  await page.getByText('It would go to alan@example.com.').waitFor()
+  await press(page, 'Turn on e-mail')
+  await hears(page, 'E-mail is on.')
+  await page.getByText('It goes to alan@example.com.').waitFor()
+  await assertAccessible(page)
+  await assertFits(page)
+  assert.equal((await person.call('GET', '/v4/mail')).body.on, true)
+  await press(page, 'Turn off e-mail')
+  await hears(page, 'You get no more e-mail.')
+  assert.equal((await person.call('GET', '/v4/mail')).body.on, false)
+})

@@ -68,6 +68,18 @@ export const pages: Mutation[] = [
     to: '{!isOperator && (',
   },
   {
+    row: 'E-mail about refused calls is one an hour',
+    file: 'server/src/mail/gather-news.ts',
+    from: 'now < refusalsDue',
+    to: 'refusalsDue < refusalsAfter',
+  },
+  {
+    row: 'E-mail goes out over verified TLS alone',
+    file: 'server/src/platform/mail/mailer.ts',
+    from: 'requireTLS: true',
+    to: 'requireTLS: false',
+  },
+  {
     row: 'A fast click decides nothing',
     file: 'web/console/approve/use-guard.ts',
     from: 'const guardMs = 700',

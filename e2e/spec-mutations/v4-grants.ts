@@ -68,4 +68,10 @@ export const v4Grants: Mutation[] = [
     from: 'if (!(await accessRequests.hasAsked(tx, agentId, userId)))',
     to: 'if (!(await accessRequests.hasAsked(tx, agentId, userId)) && !agentId)',
   },
+  {
+    row: 'GET, PUT, DELETE /v4/mail',
+    file: 'server/src/mail/gather-news.ts',
+    from: 'createdAt > requestsAfter &&',
+    to: 'createdAt > new Date(0) &&',
+  },
 ]

@@ -110,6 +110,12 @@ export interface UserClient {
     put: (agentId: string, name: string, options?: Options) => Promise<wire.AgentName>
     drop: (agentId: string, options?: Options) => Promise<void>
   }
+  /** E-mail about new requests and refused calls. */
+  mail: {
+    get: (options?: Options) => Promise<wire.Mail>
+    turnOn: (options?: Options) => Promise<wire.Mail>
+    turnOff: (options?: Options) => Promise<wire.Mail>
+  }
   /** Since when this user's agents are paused, and all agents of the service. */
   pauseState: (options?: Options) => Promise<wire.Pause>
   /** Pauses this user's agents: calls in progress end within a second, and none begins. */
@@ -227,6 +233,11 @@ export function createUserClient(given: UserClientOptions = {}): UserClient {
       drop: async (id, options) => {
         await remove(`/v4/agent-names/${segment(id)}`, undefined, options)
       },
+    },
+    mail: {
+      get: (options) => get('/v4/mail', options),
+      turnOn: (options) => transport.json({ method: 'PUT', path: '/v4/mail', body: {} }, options),
+      turnOff: (options) => remove('/v4/mail', undefined, options),
     },
     pauseState: (options) => get('/v4/pause', options),
     pause: (options) => transport.json({ method: 'PUT', path: '/v4/pause', body: {} }, options),

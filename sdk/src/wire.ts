@@ -74,6 +74,7 @@ export type {
   Platform,
   SignedBody,
 } from '@sallyport/protocol/devices'
+export type { Mail } from '@sallyport/protocol/mail'
 export type { Pause } from '@sallyport/protocol/pauses'
 export type { CreateToolKeyBody, CreateToolKeyReply, ToolKey, ToolKeyList } from '@sallyport/protocol/tool-keys'
 export type { ChangedEvent, EndedEvent, EventTopic } from '@sallyport/protocol/events'

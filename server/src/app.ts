@@ -37,6 +37,7 @@ import type { Clock } from './platform/clock.ts'
 import type { Config } from './config/config.ts'
 import type { Database } from './platform/database/database.ts'
 import { createDiskSpace, guardDiskSpace } from './platform/limits/disk-space.ts'
+import { mailRoutes } from './mail/mail-routes.ts'
 import type { Egress } from './platform/egress/egress.ts'
 import { agentGuideRoutes } from './reference/agent-guide-routes.ts'
 import { createHttp } from './platform/http/http.ts'
@@ -134,6 +135,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   agentNameRoutes(http, needs)
   grantRoutes(http, needs)
   pauseRoutes(http, needs)
+  mailRoutes(http, needs)
   auditKeyRoutes(http, needs)
   auditRoutes(http, { ...needs, reads })
   callSeriesRoutes(http, { ...needs, reads })

@@ -66,7 +66,7 @@ const rows = [
   ['access-requests', 'call-log', 'tool-keys'],
   ['proxy'],
   ['held-calls'],
-  ['sandbox', 'health', 'tool-calls', 'gateway'],
+  ['sandbox', 'health', 'tool-calls', 'gateway', 'mail'],
   ['legacy-v1'],
 ]
 
@@ -323,6 +323,7 @@ test('a Secret is revealed only in the listed files', () => {
     'platform/config/platform-settings.ts', // judges what was set
     'platform/database/postgres.ts', // connects
     'platform/egress/egress-settings.ts', // reads the proxy's password
+    'platform/mail/mail-settings.ts', // reads the mail server's password
     'platform/oauth/oauth.ts', // speaks to the authorization server
     'platform/push/apns.ts', // names the device, and proves who sends
     'platform/push/fcm.ts', // the same

@@ -1,4 +1,4 @@
-/** Calls to other services besides proxied ones: token refreshes, revocations, callbacks, pushes. */
+/** Calls to other services besides proxied ones: token refreshes, revocations, callbacks, pushes, e-mail. */
 import { createDeliverCallbacks } from './callbacks/deliver-callbacks.ts'
 import type { DeliverCallbacksNeeds } from './callbacks/deliver-callbacks.ts'
 import { createFreshToken } from './connections/fresh-token.ts'
@@ -9,6 +9,9 @@ import { settleRefreshes } from './connections/settle-refreshes.ts'
 import { createDeliverPushes } from './devices/deliver-pushes.ts'
 import type { DeliverPushesNeeds } from './devices/deliver-pushes.ts'
 import type { Config } from './config/config.ts'
+import { createDeliverMails } from './mail/deliver-mails.ts'
+import type { DeliverMailsNeeds } from './mail/deliver-mails.ts'
+import { createMailer } from './platform/mail/mailer.ts'
 import type { Metrics } from './platform/operations/metrics.ts'
 import { createPush } from './platform/push/push.ts'
 import { openVapidKey } from './platform/push/vapid-key.ts'
@@ -17,6 +20,7 @@ import type { Vault } from './platform/vault/vault.ts'
 type JobNeeds = Omit<FreshTokenNeeds, 'onRefresh'> &
   RevokeRemotelyNeeds &
   DeliverCallbacksNeeds &
+  DeliverMailsNeeds &
   Omit<DeliverPushesNeeds, 'push'> & { config: Config; vault: Vault; metrics: Metrics }
 
 export async function createBackgroundJobs(needs: JobNeeds) {
@@ -32,6 +36,8 @@ export async function createBackgroundJobs(needs: JobNeeds) {
   const callbacks = createDeliverCallbacks(needs)
   const vapid = await openVapidKey({ ...needs, given: config.vapidPrivateKey })
   const pushes = createDeliverPushes({ ...needs, push: createPush({ ...needs, vapid }) })
+  const mailer = createMailer(needs)
+  const mails = mailer && createDeliverMails(needs, mailer)
   const askProviders = async () => {
     await revokeRemotely.due()
     await settleRefreshes(needs, freshToken)
@@ -43,11 +49,11 @@ export async function createBackgroundJobs(needs: JobNeeds) {
     kickCallbacks: callbacks.kick,
     kickPushes: pushes.kick,
     catchUp: async () => {
-      await Promise.all([askProviders(), callbacks.due(), pushes.due()])
+      await Promise.all([askProviders(), callbacks.due(), pushes.due(), mails?.due()])
     },
     /** Starts nothing more; resolves once nothing is running. */
     ended: async () => {
-      await Promise.all([refreshesEnded(), callbacks.ended(), pushes.ended()])
+      await Promise.all([refreshesEnded(), callbacks.ended(), pushes.ended(), mails?.ended()])
     },
   }
 }

@@ -36,6 +36,7 @@ import { usedPresetStore } from './providers/used-preset-store.ts'
 import { singleStatementStore } from './call-log/single-statement-store.ts'
 import { createIdempotency } from './proxy/idempotency-store.ts'
 import { createSandboxStore } from './sandbox/sandbox-store.ts'
+import { subscriptionStore } from './mail/subscription-store.ts'
 import { identityStore } from './sessions/identity-store.ts'
 import { createLoginFlowStore } from './sessions/login-flow-store.ts'
 import { loginTokenStore } from './sessions/login-token-store.ts'
@@ -88,6 +89,7 @@ export function createStores({ database, vault, clock }: { database: Database; v
     mutedAgents: mutedAgentStore,
     agentNames: agentNameStore,
     pauses: pauseStore,
+    subscriptions: subscriptionStore,
     legacyV1: createLegacyV1Store(vault),
     audit: createAuditLog({ database, auditChains: auditChainStore, auditKeys, isApproved, clock }),
     auditChains: auditChainStore,

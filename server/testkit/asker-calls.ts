@@ -23,6 +23,11 @@ export function callsOnAskers<W extends World>(
     'user POST /v4/muted-agents/{id}/unmute': async (world: W) => ({
       path: `/v4/muted-agents/${await muted(world)}/unmute`,
     }),
+    'user PUT /v4/mail': () => Promise.resolve({ path: '/v4/mail' }),
+    'user DELETE /v4/mail': async (world: W) => {
+      await world.call('PUT', '/v4/mail', { token: world.me.token })
+      return { path: '/v4/mail' }
+    },
     'user PUT /v4/agent-names/{id}': async (world: W) => {
       await asked(world)
       return { path: `/v4/agent-names/${await muted(world)}`, body: { name: 'My laptop' } }

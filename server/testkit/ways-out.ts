@@ -18,6 +18,8 @@ const homes: Record<string, string> = {
   oauth4webapi: 'server/src/platform/oauth/',
   // Only encrypts and signs; the message is sent through the egress.
   'web-push': 'server/src/platform/push/web-push.ts',
+  // To the operator's SMTP server.
+  nodemailer: 'server/src/platform/mail/mailer.ts',
   // For settings that come from the output of a command.
   'node:child_process': 'server/src/platform/config/settings.ts',
   // Starts the configured number of workers.
@@ -33,7 +35,7 @@ const harmless: Record<string, string[]> = {
   https: ['createServer', 'Server'],
   // `emit('connection')` hands their servers a connection that was accepted already.
   http2: ['createServer', 'constants'],
-  tls: ['createServer', 'createSecureContext'],
+  tls: ['createServer', 'createSecureContext', 'rootCertificates'],
   ...{ dns: [], 'dns/promises': [], dgram: [], quic: [] },
   // Starts processes, or code that is not checked here.
   ...{ child_process: [], worker_threads: [], cluster: [], vm: [], module: [], inspector: [], repl: [] },

@@ -24,6 +24,7 @@ import { pauses } from './0019-pauses.ts'
 import { operatorSessions } from './0020-operator-sessions.ts'
 import { termsVersions } from './0021-terms-versions.ts'
 import { agentNames } from './0022-agent-names.ts'
+import { mailSubscriptions } from './0023-mail-subscriptions.ts'
 
 /**
  * In order. A released migration is never edited, and there are no down migrations. docs/storage.md describes the
@@ -52,6 +53,7 @@ export const migrations: readonly Migration[] = [
   operatorSessions,
   termsVersions,
   agentNames,
+  mailSubscriptions,
 ]
 
 /** Applies all pending migrations. */

@@ -4,6 +4,7 @@ import { Loading } from '../../ui/loading.tsx'
 import { Moment } from '../../ui/time.tsx'
 import { Section, View } from '../../ui/view.tsx'
 import { aboutUser, nameOf, useMe } from '../session.ts'
+import { Mail } from './mail.tsx'
 import { Sandbox } from './sandbox.tsx'
 import { Sessions } from './sessions.tsx'
 
@@ -27,6 +28,7 @@ export function Account() {
       }
     >
       <Sessions />
+      <Mail />
       <Sandbox />
       <Section title="More">
         <ul className="divide-y divide-line overflow-hidden rounded-xl border border-line bg-surface">

@@ -5,6 +5,7 @@ import { pushContradictions, pushSecretSettings, pushSettings } from '../push/pu
 import { asksForWritable, urlsOfHosts } from '../database/postgres-urls.ts'
 import { egressContradictions, egressSecretSettings, egressSettings } from '../egress/egress-settings.ts'
 import { Secret } from '../secret.ts'
+import { mailContradictions, mailSecretSettings, mailSettings } from '../mail/mail-settings.ts'
 import { otlpContradictions, otlpSecretSettings, otlpSettings } from '../telemetry/otlp-settings.ts'
 import { parseMasterKeys } from '../vault/master-keys.ts'
 import { transitContradictions, transitSecretSettings, transitSettings } from '../vault/transit-settings.ts'
@@ -116,6 +117,7 @@ export const platformSettings = {
     optional(integer(0, 300)),
   ),
   ...pushSettings,
+  ...mailSettings,
   ...otlpSettings,
 }
 
@@ -139,6 +141,7 @@ export const platformSecretSettings = {
   ...transitSecretSettings,
   ...egressSecretSettings,
   ...pushSecretSettings,
+  ...mailSecretSettings,
   ...otlpSecretSettings,
 } as const
 
@@ -225,7 +228,8 @@ export function platformContradictions(config: Values): string[] {
     if (given && !isAdminToken(given)) problems.push(`${token.name} must be ${adminTokenForm}.`)
   }
   if (!config.masterKeyVault) problems.push(...masterKeyProblems(masterKey))
-  problems.push(...transitContradictions(config), ...pushContradictions(config), ...otlpContradictions(config))
+  problems.push(...transitContradictions(config), ...pushContradictions(config))
+  problems.push(...mailContradictions(config), ...otlpContradictions(config))
   return problems
 }
 
