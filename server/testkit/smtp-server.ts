@@ -33,7 +33,7 @@ export async function startSmtpServer(
   { isTls = false, isPlain = false, isStranger = false }: Options = {},
 ): Promise<TestSmtpServer> {
   const trusted = await sharedAuthority()
-  const authority = isStranger ? await createAuthority(temporaryFolder(t as TestContext)) : trusted
+  const authority = isStranger ? await createAuthority(temporaryFolder(t)) : trusted
   const certificate = await authority.issue({ names: ['localhost'] })
   const received: TestSmtpServer['received'] = []
   let refusal: number | undefined
@@ -62,7 +62,12 @@ export async function startSmtpServer(
   server.on('error', () => undefined)
   server.listen(0, '127.0.0.1')
   await once(server.server, 'listening')
-  t.after(() => new Promise<void>((resolve) => void server.close(() => resolve())))
+  t.after(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(resolve)
+      }),
+  )
   return {
     port: (server.server.address() as AddressInfo).port,
     caFile: trusted.caFile,

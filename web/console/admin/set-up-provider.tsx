@@ -84,7 +84,7 @@ function ByOAuth({ admin, preset, provider }: SetUpProviderProps) {
       </Step>
       <Step number={4} title="Connect your account">
         {isDone ? (
-          <Link href={`/connections/new/${provider.slug ?? id}`} className={buttonLook('main')}>
+          <Link href={`/connections/new/${provider.slug}`} className={buttonLook('main')}>
             Connect your account
           </Link>
         ) : (

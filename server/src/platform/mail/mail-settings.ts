@@ -27,14 +27,11 @@ interface Values {
 }
 
 export function mailContradictions(config: Values): string[] {
-  const isWrong = config.smtpUrl.isSet && !readSmtpUrl(config.smtpUrl)
+  if (!config.smtpUrl.isSet || readSmtpUrl(config.smtpUrl)) {
+    return incomplete('e-mail', ['SALLYPORT_SMTP_URL', 'SALLYPORT_MAIL_FROM'], config)
+  }
   return [
-    ...incomplete('e-mail', ['SALLYPORT_SMTP_URL', 'SALLYPORT_MAIL_FROM'], config),
-    ...(isWrong
-      ? [
-          'SALLYPORT_SMTP_URL must be smtp://user:password@host:port or smtps://…, with special characters percent-encoded.',
-        ]
-      : []),
+    'SALLYPORT_SMTP_URL must be smtp://user:password@host:port or smtps://…, with special characters percent-encoded.',
   ]
 }
 
