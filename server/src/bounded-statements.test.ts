@@ -11,6 +11,8 @@ import ts from 'typescript'
 /** What bounds those without a limit. */
 const bounded: Record<string, string> = {
   'access-requests/access-request-store.ts drop': 'the ids it is given, a batch',
+  'access-requests/access-request-store.ts findWaiting': 'an agent has only so many pending requests',
+  'access-requests/agent-name-store.ts drop': 'the one row of its primary key',
   'access-requests/access-request-store.ts listWaitingBetween': 'how many requests of an agent may wait',
   'agents/agent-store.ts findAll': 'the ids of a page',
   'agents/agent-store.ts findCurrent': 'the tokens it is given, of calls in flight or of a batch',
