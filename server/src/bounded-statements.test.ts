@@ -49,6 +49,8 @@ const bounded: Record<string, string> = {
   'legacy-v1/service-key-store.ts dropRetiredBefore': 'one key for each rotation',
   'legacy-v1/service-key-store.ts list': 'one key for each rotation',
   'platform/database/database-clock.ts adjust': 'one row',
+  'mail/subscription-store.ts drop': 'the one row of its primary key',
+  'platform/database/migrate.ts addRunsFrom': 'one column of a catalogue',
   'platform/database/migrate.ts lockSchema': 'one row',
   'platform/database/migrate.ts requiredMigration': 'one row of all migrations, of which there are a few dozen',
   'platform/vault/rotate.ts beginRotation': 'data keys, of which there are a few',

@@ -24,6 +24,7 @@ const notLists = [
   // Searches the record too: call-log/grant-use-routes.test.ts
   '/v4/grants/{id}/usage',
   '/v4/health',
+  '/v4/mail',
   '/v4/oauth/callback/{slug}',
   '/v4/oauth/resume',
   '/v4/pause',

@@ -5,7 +5,7 @@ import { lazyView } from '../ui/lazy-view.tsx'
 import { View } from '../ui/view.tsx'
 import { Approve } from './approve/approve.tsx'
 import { Home } from './home/home.tsx'
-import { Frame, Shell } from './shell.tsx'
+import { Shell } from './shell.tsx'
 import { SignedIn } from './sign-in/signed-in.tsx'
 
 const Account = lazyView(async () => (await import('./account/account.tsx')).Account)
@@ -40,9 +40,7 @@ export function Console() {
         <ApproveCall.View />
       </Route>
       <Route path="/admin/*?">
-        <Frame>
-          <Admin.View />
-        </Frame>
+        <Admin.View />
       </Route>
       <Route>
         <SignedIn>

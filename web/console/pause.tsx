@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { AdminClient } from '@sallyport/sdk'
 import { Action } from '../ui/action.tsx'
+import { Confirm } from '../ui/confirm.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { useSay } from '../ui/message.tsx'
 import { Ago } from '../ui/time.tsx'
@@ -37,7 +38,7 @@ function useChange({ client, queryKey }: Pausing) {
 /** On narrow screens the frame shows the icon alone. */
 const inFrame = 'sr-only lg:not-sr-only'
 
-export function PauseButton({ of = own, labelLook = inFrame }: { of?: Pausing; labelLook?: string }) {
+export function PauseButton({ of = own }: { of?: Pausing }) {
   const state = usePause(of)
   const { pause, resume } = useChange(of)
   // Not before its state is known: it would do the opposite of what it says.
@@ -45,22 +46,22 @@ export function PauseButton({ of = own, labelLook = inFrame }: { of?: Pausing; l
   return state.paused_at === null ? (
     <Action look="bare" act={pause}>
       <Icon name="pause" />
-      <span className={labelLook}>Pause all agents</span>
+      <span className={inFrame}>Pause all agents</span>
     </Action>
   ) : (
     <Action look="main" act={resume}>
       <Icon name="resume" />
-      <span className={labelLook}>Resume all agents</span>
+      <span className={inFrame}>Resume all agents</span>
     </Action>
   )
 }
 
 export function PausedNotice() {
-  const { paused_at: at = null, service_paused_at: ofService = null } = usePause(own) ?? {}
-  if (ofService !== null)
+  const { paused_at: at = null, service_paused_at: byOperator = null } = usePause(own) ?? {}
+  if (byOperator !== null)
     return (
       <Notice>
-        The operator paused all agents of this service <Ago at={ofService} />. No calls go out.
+        The operator paused all agents of this service <Ago at={byOperator} />. No calls go out.
       </Notice>
     )
   if (at === null) return null
@@ -72,25 +73,40 @@ export function PausedNotice() {
   )
 }
 
-/** For the operator: the switch for the whole service, and what it does. */
-export function ServicePause({ admin }: { admin: AdminClient }) {
-  const of: Pausing = { client: admin, queryKey: ['admin', 'pause'] }
-  const at = usePause(of)?.service_paused_at
-  if (at === undefined) return null
+function ofService(admin: AdminClient): Pausing {
+  return { client: admin, queryKey: ['admin', 'pause'] }
+}
+
+/** For the operator: the switch for the whole service. */
+export function PauseServiceButton({ admin }: { admin: AdminClient }) {
+  const of = ofService(admin)
+  const state = usePause(of)
+  const { pause } = useChange(of)
+  if (!state || state.service_paused_at !== null) return <PauseButton of={of} />
   return (
-    <Notice tone={at === null ? 'calm' : 'warn'}>
-      <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
-        <p className="min-w-0 flex-1 basis-72">
-          {at === null ? (
-            'In an emergency, stop the calls of all agents of all users, including calls in progress. Grants stay as they are.'
-          ) : (
-            <>
-              All agents of all users have been paused since <Ago at={at} />. No calls go out until you resume them.
-            </>
-          )}
-        </p>
-        <PauseButton of={of} labelLook="" />
-      </div>
+    <Confirm
+      look="plain"
+      opener={
+        <>
+          <Icon name="pause" />
+          <span className={inFrame}>Pause all agents</span>
+        </>
+      }
+      title="Pause all agents of all users?"
+      verb="Pause them"
+      act={pause}
+    >
+      <p>Their calls end, also those in progress, and are refused until you resume them. Grants stay as they are.</p>
+    </Confirm>
+  )
+}
+
+export function ServicePausedNotice({ admin }: { admin: AdminClient }) {
+  const at = usePause(ofService(admin))?.service_paused_at ?? null
+  if (at === null) return null
+  return (
+    <Notice>
+      All agents of all users have been paused since <Ago at={at} />. No calls go out until you resume them.
     </Notice>
   )
 }

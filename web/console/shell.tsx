@@ -1,4 +1,4 @@
-/** The frame of every view: navigation, the signed-in user, and messages. */
+/** The frames of the views: navigation, the signed-in user, and messages. */
 import type { ReactNode } from 'react'
 import { Link, useRoute } from 'wouter'
 import type { User } from '@sallyport/sdk'
@@ -12,7 +12,7 @@ import { PauseButton, PausedNotice } from './pause.tsx'
 import { nameOf } from './session.ts'
 import { useSignals } from './signals/use-signals.ts'
 
-const places: { path: string; name: string; icon: IconName }[] = [
+const places: Place[] = [
   { path: '/', name: 'Home', icon: 'home' },
   { path: '/connections', name: 'Connections', icon: 'connections' },
   { path: '/grants', name: 'Grants', icon: 'grants' },
@@ -24,18 +24,11 @@ export function Shell({ user, children }: { user: User; children: ReactNode }) {
   useLive()
   useSignals(user)
   return (
-    <div className="lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
-      <header className="sticky top-0 short:static z-10 flex items-center justify-between border-b border-line bg-ground px-4 py-3 lg:h-dvh lg:flex-col lg:items-stretch lg:justify-start lg:gap-6 lg:border-r lg:border-b-0 lg:px-4 lg:py-6">
-        <Brand />
-        <nav
-          aria-label="Console"
-          className="fixed inset-x-0 bottom-0 z-10 grid grid-cols-5 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] lg:static lg:flex lg:flex-1 lg:flex-col lg:gap-1 lg:border-0 lg:bg-transparent"
-        >
-          {places.map((place) => (
-            <Place key={place.path} {...place} />
-          ))}
-        </nav>
-        <div className="flex items-center gap-1 lg:flex-col lg:items-stretch lg:[&>button]:justify-start lg:[&>button]:px-3">
+    <Sidebar
+      label="Console"
+      places={places}
+      end={
+        <>
           <PauseButton />
           <Link
             href="/account"
@@ -45,20 +38,60 @@ export function Shell({ user, children }: { user: User; children: ReactNode }) {
             <span className="sr-only">Signed in as </span>
             <bdi className="truncate">{nameOf(user)}</bdi>
           </Link>
+        </>
+      }
+    >
+      <PausedNotice />
+      {children}
+    </Sidebar>
+  )
+}
+
+export interface Place {
+  path: string
+  name: string
+  icon: IconName
+  /** The views that count as this place. Default: those below its path. */
+  covers?: RegExp
+}
+
+interface SidebarProps {
+  label: string
+  places: readonly Place[]
+  /** Below the places, or on a narrow screen beside the name. */
+  end: ReactNode
+  children: ReactNode
+}
+
+/** The navigation stands at the side, and on a narrow screen at the bottom. */
+export function Sidebar({ label, places: listed, end, children }: SidebarProps) {
+  return (
+    <div className="lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
+      <header className="sticky top-0 short:static z-10 flex items-center justify-between border-b border-line bg-ground px-4 py-3 lg:h-dvh lg:flex-col lg:items-stretch lg:justify-start lg:gap-6 lg:border-r lg:border-b-0 lg:px-4 lg:py-6">
+        <Brand />
+        <nav
+          aria-label={label}
+          className="fixed inset-x-0 bottom-0 z-10 grid auto-cols-fr grid-flow-col border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] lg:static lg:flex lg:flex-1 lg:flex-col lg:gap-1 lg:border-0 lg:bg-transparent"
+        >
+          {listed.map((place) => (
+            <PlaceLink key={place.path} {...place} />
+          ))}
+        </nav>
+        <div className="flex items-center gap-1 lg:flex-col lg:items-stretch lg:[&>a]:justify-start lg:[&>a]:px-3 lg:[&>button]:justify-start lg:[&>button]:px-3">
+          {end}
         </div>
       </header>
       <main className="mx-auto w-full max-w-240 space-y-4 px-4 pt-6 pb-28 sm:px-8 lg:pt-12 lg:pb-16 2xl:max-w-400">
         <MessageLine />
         <AwayBanner />
-        <PausedNotice />
         {children}
       </main>
     </div>
   )
 }
 
-function Place({ path, name, icon }: (typeof places)[number]) {
-  const [isBelow] = useRoute(path === '/' ? '/' : `${path}/*?`)
+function PlaceLink({ path, name, icon, covers }: Place) {
+  const [isBelow] = useRoute(covers ?? (path === '/' ? '/' : `${path}/*?`))
   return (
     <Link
       href={path}
@@ -95,7 +128,7 @@ function Brand() {
   )
 }
 
-/** The frame of views without navigation: sign-in, approval and admin. */
+/** The frame of views without navigation: sign-in and approval. */
 export function Frame({ children }: { children: ReactNode }) {
   return (
     <div className="mx-auto max-w-3xl px-4 pb-4 sm:px-8 sm:pb-16">

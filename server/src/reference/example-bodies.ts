@@ -28,6 +28,7 @@ export const exampleBodies: Readonly<Record<string, object>> = {
   replaceCredential: { credential: { api_key: 'github_pat_…' } },
   requestAccess: { provider: 'github', methods: ['GET'], reason: 'Summarise open issues' },
   approveAccessRequest: { connection_id: 'con_01k9x3v7qmf5v8t2w4y6z8abcd', mode: 'ask_writes' },
+  nameAgent: { name: 'The mail one' },
   proxyCall: { grant_id: 'grt_01k9x3v7qmf5v8t2w4y6z8abcd', method: 'GET', url: 'https://api.github.com/user' },
   decideCalls: {
     decisions: [

@@ -1,6 +1,7 @@
 /** One-sentence descriptions of the responses, for the OpenAPI reference. */
 import {
   AccessRequest,
+  AgentName,
   ChallengeReply,
   CreateAccessRequestReply,
   GrantChallengeReply,
@@ -27,6 +28,7 @@ import { Device, DeviceChallengeReply, PairingCodeReply, PairReply } from '@sall
 import { GatewayReply } from '@sallyport/protocol/gateway'
 import { Grant, GrantUseReply, Receipt } from '@sallyport/protocol/grants'
 import { HealthReply } from '@sallyport/protocol/health'
+import { Mail } from '@sallyport/protocol/mail'
 import { Pause } from '@sallyport/protocol/pauses'
 import { ProviderDetails, TestClientReply } from '@sallyport/protocol/providers'
 import { Echo, StartSandboxReply } from '@sallyport/protocol/sandbox'
@@ -54,6 +56,8 @@ const sentences = new Map<unknown, string>([
   [AccessRequest, 'The access request with its current status.'],
   [CreateAccessRequestReply, 'The pending access request; send the person to its approval_url.'],
   [ChallengeReply, 'What the device has to sign to approve or deny.'],
+  [AgentName, 'The name, which only this user sees.'],
+  [Mail, 'Whether this user gets e-mail, and where.'],
   [MutedAgent, 'The agent, which this user is no longer notified about.'],
   [Agent, 'The agent.'],
   [RegisterAgentReply, 'The agent and its token, which is shown only once.'],

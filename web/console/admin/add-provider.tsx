@@ -6,6 +6,7 @@ import type { AdminClient, CreateProviderBody, Preset, ProviderDetails } from '@
 import { Field } from '../../ui/field.tsx'
 import { Lettermark } from '../../ui/lettermark.tsx'
 import { useSay } from '../../ui/message.tsx'
+import { describeProblem } from '../../ui/problem.ts'
 import { Badge, Card, Empty, Section } from '../../ui/view.tsx'
 import { OwnProvider } from './own-provider.tsx'
 
@@ -20,8 +21,8 @@ export function AddProvider({ admin, presets, providers }: AddProviderProps) {
   const { say } = useSay()
   const [search, setSearch] = useState('')
   const create = async (body: CreateProviderBody) => {
-    const { provider_name: name } = await admin.providers.create(body)
-    say(`${name} was added.`)
+    const added = await admin.providers.create(body)
+    say(`${added.provider_name} was added${await testedClient(admin, added)}.`)
     await queries.invalidateQueries({ queryKey: ['admin', 'providers'] })
   }
   const wanted = search.trim().toLowerCase()
@@ -54,7 +55,7 @@ export function AddProvider({ admin, presets, providers }: AddProviderProps) {
       {found.length === 0 ? (
         <Empty title="No matches">Try another name, or add it as a custom provider.</Empty>
       ) : (
-        <ul aria-label="Known providers" className="grid grid-cols-2 gap-2 sm:grid-cols-3">
+        <ul aria-label="Known providers" className="grid grid-cols-2 gap-2 sm:grid-cols-3 2xl:grid-cols-5">
           {found.map((preset) => (
             <li key={preset.preset}>
               <Known preset={preset} isAdded={providers.some(({ slug }) => slug === preset.preset)} />
@@ -64,6 +65,18 @@ export function AddProvider({ admin, presets, providers }: AddProviderProps) {
       )}
     </Section>
   )
+}
+
+/** What the provider says of its client. Only after it was added: the service asks no address that is not stored. */
+async function testedClient(admin: AdminClient, { provider_id, client_id }: ProviderDetails): Promise<string> {
+  if (client_id === null) return ''
+  try {
+    const { result } = await admin.providers.testClient({ provider_id })
+    if (result === 'refused') return ', but it doesn’t know this client ID with this secret: change the credentials'
+    return result === 'accepted' ? ', and it accepted the credentials' : ''
+  } catch (problem) {
+    return `, but its credentials could not be tested: ${describeProblem(problem)}`.replace(/\.$/, '')
+  }
 }
 
 function Known({ preset: { preset, provider_name: name }, isAdded }: { preset: Preset; isAdded: boolean }) {

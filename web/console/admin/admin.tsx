@@ -3,25 +3,27 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createAdminClient } from '@sallyport/sdk'
 import type { AdminClient } from '@sallyport/sdk'
 import { useEffect, useState } from 'react'
-import { Link, Route, Switch, useRoute } from 'wouter'
+import { Link, Route, Switch } from 'wouter'
 import { Action, buttonLook } from '../../ui/action.tsx'
 import { Field, Form } from '../../ui/field.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { isProblem } from '../../ui/problem.ts'
 import { watchedFetch } from '../../ui/reachability.ts'
 import { Card, View } from '../../ui/view.tsx'
-import { ServicePause } from '../pause.tsx'
+import { PauseServiceButton, ServicePausedNotice } from '../pause.tsx'
 import { service } from '../service.ts'
+import { Frame, Sidebar } from '../shell.tsx'
+import type { Place } from '../shell.tsx'
 import { Agents } from './agents.tsx'
 import { Health } from './health.tsx'
 import { Providers } from './providers.tsx'
 import { Users } from './users.tsx'
 
-const parts = [
-  { path: '/admin', name: 'Providers' },
-  { path: '/admin/agents', name: 'Agents' },
-  { path: '/admin/users', name: 'Users' },
-  { path: '/admin/health', name: 'Health' },
+const places: Place[] = [
+  { path: '/admin', name: 'Providers', icon: 'connections', covers: /^\/admin(?:\/providers\/[^/]+)?\/?$/ },
+  { path: '/admin/agents', name: 'Agents', icon: 'agents' },
+  { path: '/admin/users', name: 'Users', icon: 'account' },
+  { path: '/admin/health', name: 'Health', icon: 'activity' },
 ]
 
 const asOperator = createAdminClient({ baseUrl: location.origin, asOperator: true, fetch: watchedFetch })
@@ -45,33 +47,48 @@ export function Admin() {
   const operator = useOperator()
   const [given, setGiven] = useState<AdminClient>()
   useForgetting(given)
-  if (operator.isPending) return <Loading />
+  if (operator.isPending) {
+    return (
+      <Frame>
+        <Loading />
+      </Frame>
+    )
+  }
   const admin = given ?? operator.data
-  if (!admin) return <AdminToken onGiven={setGiven} />
+  if (!admin) {
+    return (
+      <Frame>
+        <AdminToken onGiven={setGiven} />
+      </Frame>
+    )
+  }
+  const lock = (
+    <Action
+      look="bare"
+      act={() => {
+        setGiven(undefined)
+      }}
+    >
+      Lock admin
+    </Action>
+  )
+  const home = (
+    <Link href="/" className={buttonLook('bare')}>
+      Back to Home
+    </Link>
+  )
   return (
-    <>
-      <nav aria-label="Administration" className="flex flex-wrap items-center gap-1 border-b border-line pb-2">
-        {parts.map((part) => (
-          <Part key={part.path} {...part} />
-        ))}
-        <span className="ml-auto">
-          {given ? (
-            <Action
-              look="bare"
-              act={() => {
-                setGiven(undefined)
-              }}
-            >
-              Lock admin
-            </Action>
-          ) : (
-            <Link href="/" className={buttonLook('bare')}>
-              Back to Home
-            </Link>
-          )}
-        </span>
-      </nav>
-      <ServicePause admin={admin} />
+    <Sidebar
+      label="Administration"
+      places={places}
+      end={
+        <>
+          <PauseServiceButton admin={admin} />
+          {given ? lock : home}
+        </>
+      }
+    >
+      <ServicePausedNotice admin={admin} />
       <Switch>
         <Route path="/admin/agents">
           <Agents admin={admin} />
@@ -87,7 +104,7 @@ export function Admin() {
           <Providers admin={admin} />
         </Route>
       </Switch>
-    </>
+    </Sidebar>
   )
 }
 
@@ -99,21 +116,6 @@ function useForgetting(admin: AdminClient | undefined): void {
       if (admin) queries.removeQueries({ queryKey: ['admin'] })
     },
     [queries, admin],
-  )
-}
-
-function Part({ path, name }: { path: string; name: string }) {
-  const [isThis] = useRoute(path)
-  const [isBelow] = useRoute('/admin/providers/:slug')
-  const isHere = isThis || (path === '/admin' && isBelow)
-  return (
-    <Link
-      href={path}
-      aria-current={isHere ? 'page' : undefined}
-      className="rounded-lg px-3 py-2 text-sm font-medium text-quiet hover:bg-raised hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent"
-    >
-      {name}
-    </Link>
   )
 }
 

@@ -65,7 +65,7 @@ function AllProviders({ admin, providers, presets }: AllProvidersProps) {
   const waiting = providers.filter(({ status }) => status === 'pending_credentials')
   const others = providers.filter((provider) => !waiting.includes(provider))
   return (
-    <View title="Providers" lead="Services where users can connect accounts.">
+    <View title="Providers" lead="Services where users can connect accounts." isWide>
       {waiting.length > 0 && (
         <Section title="Waiting for credentials" note="Proposed by agents, or not fully configured.">
           <ul className="space-y-3">
@@ -79,7 +79,7 @@ function AllProviders({ admin, providers, presets }: AllProvidersProps) {
         {others.length === 0 ? (
           <Empty title="No providers yet">Add one below so that users can connect their accounts.</Empty>
         ) : (
-          <ul className="space-y-3">
+          <ul className="grid gap-3 2xl:grid-cols-2">
             {others.map((provider) => (
               <ProviderCard key={provider.provider_id} admin={admin} provider={provider} />
             ))}

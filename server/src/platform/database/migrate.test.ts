@@ -70,7 +70,8 @@ onBothDatabases('migrating', (engine) => {
     const database = (await emptyDatabase(t, engine))()
     await assert.rejects(database.probe(), /rate_limits/)
     await migrate(database, clock)
-    assert.equal(await database.probe(), migrations.length)
+    const required = migrations.map(({ number, runsFrom = number }) => runsFrom)
+    assert.equal(await database.probe(), Math.max(...required))
   })
 })
 
