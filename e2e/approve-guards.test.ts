@@ -246,7 +246,7 @@ inBrowser('a request that expires says so without a reload', [], async (visit) =
   database.close()
   await page.clock.fastForward('24:00:02')
   await sees(page, 'This request has expired')
-  await page.getByText('No access was granted; the agent can ask again.').waitFor()
+  await page.getByText('No access was granted. You can open it again, or the agent can ask again.').waitFor()
   await assertFine(page, 'too late')
 })
 
@@ -310,7 +310,7 @@ inBrowser('a plain request fits a phone, and a reload keeps what was chosen', []
   await page.getByText('This access has ended.').waitFor()
   await page.reload()
   await sees(page, 'Already approved')
-  await page.getByText('This access has ended. To renew it, let the agent ask again.').waitFor()
+  await page.getByRole('button', { name: 'Renew the access of Mail helper' }).waitFor()
 })
 
 const seen = [notSignedIn, '404 /v4/access-requests/']

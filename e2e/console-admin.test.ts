@@ -179,12 +179,12 @@ inBrowser(
     await hears(page, 'Gamma was added, and it accepted the credentials.')
     const isEmptied = async () => (await own.getByLabel('Client secret', { exact: true }).inputValue()) === ''
     await eventually(isEmptied, 'the secret stays in its field')
-    const others = { Name: 'Delta', Slug: 'delta', 'Issuer URL': oauth.issuer, 'Allowed API hosts': oauth.host }
+    const others = { Name: 'Zeta', Slug: 'zeta', 'Issuer URL': oauth.issuer, 'Allowed API hosts': oauth.host }
     for (const [label, text] of Object.entries(others)) await fill(label, text)
     await fill('Client ID', oauth.client.clientId)
     await fill('Client secret', 'a-secret-of-somebody-else')
     await add()
-    await hears(page, 'Delta was added, but it doesn’t know this client ID with this secret')
+    await hears(page, 'Zeta was added, but it doesn’t know this client ID with this secret')
     await eventually(isEmptied, 'the secret stays in its field')
     const gamma = card(page, 'Gamma')
     await gamma.getByText(`allowed API hosts: ${oauth.host}, api.gamma.example`).waitFor()

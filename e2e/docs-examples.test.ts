@@ -220,9 +220,9 @@ describe('a code block of the documentation', () => {
 
   test("matches what the start screen's commands print", async () => {
     const [block] = take('json', /^README/)
-    const lines = setup.service.stdout.split('\n')
-    const pasted = lines.slice(lines.findIndex((line) => line.includes('paste this')) + 1).join('\n')
-    const answer: unknown = JSON.parse(await setup.shell(pasted))
+    const [, shown = ''] = setup.service.stdout.split('paste this')
+    const pasted = shown.split('\n').filter((line) => line.startsWith('    '))
+    const answer: unknown = JSON.parse(await setup.shell(pasted.join('\n')))
     assert.partialDeepStrictEqual(answer, JSON.parse(block?.code ?? ''))
   })
 

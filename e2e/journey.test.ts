@@ -85,7 +85,7 @@ inBrowser('from the start screen to a revoked grant', [], async (visit) => {
   await line(read).click()
   await sees(page, 'Call details')
   await page.getByText(read).waitFor()
-  await page.getByRole('link', { name: grantId }).waitFor()
+  await page.getByRole('link', { name: /^Mail helper, / }).waitFor()
   assert.match(await page.getByRole('main').innerText(), /Outcome\s+Answered/)
 
   await goTo(page, 'Grants')

@@ -50,7 +50,9 @@ async function startUpstream(t: TestContext) {
 /** Two processes on one database: two instances on PostgreSQL, two workers on SQLite. */
 async function startTwo(t: TestContext, engine: Engine, hosts: string[]) {
   const workers = engine === 'sqlite' ? { SALLYPORT_WORKERS: '2' } : {}
-  const settings = { SALLYPORT_GATEWAY_PORT: String(await freePort()), ...workers }
+  // A tunnel may wait that long for its first request, on a slow machine too.
+  const patient = { SALLYPORT_HEADERS_TIMEOUT_SECONDS: '60', SALLYPORT_REQUEST_TIMEOUT_SECONDS: '60' }
+  const settings = { SALLYPORT_GATEWAY_PORT: String(await freePort()), ...patient, ...workers }
   const calling = await startCalling(t, engine, { hosts, settings })
   const { service, agent } = calling
   const other =
