@@ -19,7 +19,9 @@ const { panels } = JSON.parse(textOf('deploy/monitoring/dashboard.json')) as {
   panels: { id: number; title: string; targets: { expr: string; legendFormat: string }[] }[]
 }
 const targets = panels.flatMap((panel) => panel.targets)
-const queries = [...rules, ...targets].map(({ expr }) => expr)
+const [, objectives = ''] = /^## Service level objectives$([^]*?)^## /m.exec(textOf('docs/runbook.md')) ?? []
+const ofObjectives = [...objectives.matchAll(/^ {2}`(.+)`$/gm)].map(([, query = '']) => query)
+const queries = [...[...rules, ...targets].map(({ expr }) => expr), ...ofObjectives]
 
 /** Registered only with several workers, by the first process. */
 const ofWorkers: [string, string[]][] = [
@@ -33,6 +35,7 @@ const values: Record<string, readonly string[]> = {
   status_class: ['2xx', '3xx', '4xx', '5xx'],
   outcome: [...auditOutcomes, 'refreshed', 'unavailable', 'refused'],
   job: ['sallyport'],
+  part: ['admission', 'upstream', 'answer'],
 }
 
 describe('the dashboard and the alert rules', () => {
@@ -50,15 +53,15 @@ describe('the dashboard and the alert rules', () => {
   })
 
   test('name metrics that exist, with labels and values that they have', () => {
-    assert.ok(labels.size > 30 && queries.length > 25)
+    assert.ok(labels.size > 30 && queries.length > 25 && ofObjectives.length === 2)
     for (const query of queries) {
       const named = [...query.matchAll(/\b((?:sallyport|process|nodejs)_\w+)(?:\{([^}]*)\})?/g)]
       assert.ok(named.length > 0 || /\bup\{/.test(query), query)
       for (const [, name = '', matchers = ''] of named) {
         const own = labels.get(name.replace(/_(?:bucket|sum|count)$/, '')) ?? assert.fail(`${name} in ${query}`)
-        for (const [, label = '', value = ''] of matchers.matchAll(/(\w+)="([^"]*)"/g)) {
+        for (const [, label = '', value = ''] of matchers.matchAll(/(\w+)=~?"([^"]*)"/g)) {
           assert.ok([...own, ...everywhere].includes(label), `${name} has no label ${label}`)
-          assert.ok(values[label]?.includes(value), `${label} is never ${value}`)
+          for (const one of value.split('|')) assert.ok(values[label]?.includes(one), `${label} is never ${one}`)
         }
         for (const [, grouped = ''] of query.matchAll(/\bby \(([^)]*)\)/g)) {
           for (const label of grouped.split(', '))
@@ -75,7 +78,7 @@ describe('the dashboard and the alert rules', () => {
         assert.match(query, new RegExp(`(?:rate|increase)\\(${name}(?:\\{[^}]*\\})?\\[`), query)
       }
       for (const [name] of query.matchAll(/\bsallyport_\w+_seconds_bucket\b/g)) {
-        assert.match(query, new RegExp(`histogram_quantile\\([^]*rate\\(${name}\\[`), query)
+        assert.match(query, new RegExp(`histogram_quantile\\([^]*rate\\(${name}(?:\\{[^}]*\\})?\\[`), query)
       }
     }
   })
