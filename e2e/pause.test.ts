@@ -156,7 +156,10 @@ for (const { engine, by } of cases) {
         ...idle.map((tunnel) => callInTunnel(tunnel, host, '/quick')),
         ...processes.map(async (one) => (await askForTunnel(one, two, host)).refusal),
       ]
-      assert.deepEqual(new Set(await Promise.all(doors)), new Set(['paused']))
+      // A kept connection may be closed while it is used. Whatever its caller sees: nothing goes out.
+      const refused = new Set(await Promise.all(doors))
+      refused.delete('cut')
+      assert.deepEqual(refused, new Set(['paused']))
 
       const ends = async (calls: readonly unknown[]) => new Set(await within(Promise.all(calls), 'a call goes on'))
       assert.deepEqual(await ends([...whole, ...moved, ...inTunnels]), new Set(['paused']))

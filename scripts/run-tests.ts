@@ -45,8 +45,8 @@ try {
     writeFileSync(entry, `import { runTogether } from '${runner}'\nawait runTogether(${words.join(', ')})\n`)
     return entry
   })
-  // Five processes more than there are cores: while some wait for a server or a timer, others work.
-  const limits = ['--test-timeout=120000', `--test-concurrency=${availableParallelism() + 5}`]
+  // Three processes more than there are cores: while some wait for a server or a timer, others work.
+  const limits = ['--test-timeout=120000', `--test-concurrency=${availableParallelism() + 3}`]
   // A young generation that fits what tests create: collecting it is a twentieth of their CPU time otherwise.
   const args = ['--max-semi-space-size=32', '--test', ...limits, ...given.filter(isOption), ...groups, ...alone]
   const child = spawn(process.execPath, args, { stdio: 'inherit', env })
