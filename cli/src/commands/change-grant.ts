@@ -32,7 +32,10 @@ agent asked for. An option that is left out leaves its term as it is.`,
     'max-access': { type: 'text', value: 'ACCESS', choices: ['read', 'write'], summary: 'the most that a call may do' },
   },
   examples: [
-    ['sallyport grants change grt_01k9x3v7qmf5v8t2w4y6z8abcd --used', 'only what it needed so far'],
+    [
+      'sallyport grants change grt_01k9x3v7qmf5v8t2w4y6z8abcd --used',
+      'narrow it to what was called in the last 30 days',
+    ],
     ['sallyport grants change grt_01k9x3v7qmf5v8t2w4y6z8abcd --method GET --max-access read', 'read only'],
   ],
   run: async (shell, options, [id = '']) => {
